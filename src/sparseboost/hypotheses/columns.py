@@ -1,0 +1,78 @@
+"""Outputs of some hypotheses on the training data: a dense matrix in column order, or CSC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from sparseboost import kernels
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns h_j(x_i) in double precision, with the sums over examples that updates need."""
+
+    matrix: Array | sp.csc_array
+
+    @property
+    def size(self) -> int:
+        """Number of columns."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def flat(self) -> tuple[Array, Array, Array]:
+        """(data, indices, indptr) as the kernels read them; `indices` is empty for dense columns."""
+        if sp.issparse(self.matrix):
+            return self.matrix.data, self.matrix.indices, self.matrix.indptr
+        m, n = self.matrix.shape
+        return self.matrix.ravel(order="F"), np.empty(0, np.int32), np.arange(n + 1, dtype=np.int32) * np.int64(m)
+
+    def dot(self, coef: Array) -> Array:
+        """Scores Σ_j h_j(x_i) coef_j, shape (m, k)."""
+        return np.ascontiguousarray(self.matrix @ coef)
+
+    def correlate(self, force: Array) -> Array:
+        """Σ_i h_j(x_i) force_i for every column, shape (n, k)."""
+        return np.asarray(self.matrix.T @ force)
+
+    def split_correlate(self, up: Array, down: Array) -> tuple[Array, Array]:
+        """μ⁺ and μ⁻ of every column (T1), each of shape (n, k)."""
+        plus, minus = np.empty((self.size, up.shape[1])), np.empty((self.size, up.shape[1]))
+        kernels.columns.split_correlate(*self.flat, up, down, plus, minus)
+        return plus, minus
+
+    def energy(self, weight: Array) -> Array:
+        """Σ_i s_i h_j(x_i)² of every column."""
+        if sp.issparse(self.matrix):
+            return np.asarray(self.matrix.power(2).T @ weight)
+        return np.einsum("ij,ij,i->j", self.matrix, self.matrix, weight)
+
+    def reach(self, weight: Array) -> Array:
+        """max_i |h_j(x_i)| over examples that have weight."""
+        size = abs(self.matrix)
+        if not np.all(weight > 0):
+            size = size[weight > 0]
+        if sp.issparse(size):
+            return size.max(axis=0).toarray().ravel()
+        return size.max(axis=0, initial=0.0)
+
+    def append(self, other: Columns) -> Columns:
+        """These columns followed by the others."""
+        if self.size == 0:
+            return other
+        if sp.issparse(self.matrix):
+            return Columns(sp.hstack([self.matrix, other.matrix], format="csc"))
+        merged = np.empty((self.matrix.shape[0], self.size + other.size), order="F")
+        merged[:, : self.size] = self.matrix
+        merged[:, self.size :] = other.matrix
+        return Columns(merged)
+
+    def keep(self, mask: Array) -> Columns:
+        """The columns where `mask` is True."""
+        if np.all(mask):
+            return self
+        return Columns(self.matrix[:, mask] if sp.issparse(self.matrix) else np.asfortranarray(self.matrix[:, mask]))

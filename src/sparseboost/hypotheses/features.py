@@ -1,0 +1,193 @@
+"""The inputs themselves as hypotheses: h_j(x) = x_j."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sparseboost import kernels
+from sparseboost.hypotheses.base import Array, Candidates, Dictionary, DualNorm, Hypothesis, HypothesisSpace, Rank
+from sparseboost.hypotheses.columns import Columns
+
+BLOCK_ENTRIES = 4_000_000  # largest temporary copy, in entries: 32 MB in double precision
+
+
+class Feature(Hypothesis):
+    """The hypothesis h(x) = x_j.
+
+    Attributes
+    ----------
+    feature : int
+        j, the index of the input.
+    name : str
+        Name of the input; ``x3`` for input 3 when it has none.
+    """
+
+    def __init__(self, feature: int, name: str) -> None:
+        self.feature = feature
+        self.name = name
+
+    def __call__(self, X: Any) -> Array:
+        column = X[:, [self.feature]]
+        return np.asarray(column.toarray() if sp.issparse(column) else column, dtype=float).ravel()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Features(HypothesisSpace):
+    """The inputs as they are: hypothesis j is input j. The search is exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseboost.hypotheses import Features
+    >>> dictionary = Features().bind(np.array([[1.0, 0.0], [0.0, 2.0]]), feature_names=["age", "income"])
+    >>> dictionary.hypothesis(1)
+    income
+    """
+
+    def bind(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        feature_costs: Array | None = None,
+        n_jobs: int = 1,
+    ) -> FeatureDictionary:
+        if sp.issparse(X):
+            X = X.tocsc()  # the one copy a sparse fit makes; CSC input is used as it is
+            if X.dtype not in (np.float32, np.float64):
+                X = X.astype(np.float64)
+        return FeatureDictionary(X, feature_names, feature_costs, n_jobs)
+
+
+class FeatureDictionary(Dictionary):
+    """All columns of X. Dense data keeps its type and memory order; blocks are converted as they are needed."""
+
+    exact = True
+
+    def __init__(
+        self, X: Any, feature_names: Sequence[str] | None, feature_costs: Array | None, n_jobs: int
+    ) -> None:
+        self.X = X
+        self.size = int(X.shape[1])
+        self.n_jobs = n_jobs
+        self._names = feature_names
+        self._cost = np.ones(self.size) if feature_costs is None else np.asarray(feature_costs, dtype=float)
+
+    def search(
+        self,
+        force: Array,
+        dual_norm: DualNorm,
+        count: int,
+        *,
+        above: float = 0.0,
+        exclude: Array | None = None,
+        rank: Rank | None = None,
+    ) -> Candidates:
+        correlation = self.correlate(force)
+        violation = dual_norm(correlation) / self._cost
+        worst = float(violation.max(initial=0.0))
+        eligible = violation > above
+        if exclude is not None:
+            eligible[exclude] = False
+        keys = np.flatnonzero(eligible)
+        if count <= 0 or keys.size == 0:
+            return Candidates(keys[:0], worst, correlation)
+        scores = violation[keys] if rank is None else rank(keys, correlation[keys])
+        best = np.argsort(-scores, kind="stable")[:count]  # stable: ties go to the lowest index
+        best = best[scores[best] > 0]
+        return Candidates(keys[best], worst, correlation)
+
+    def columns(self, keys: Array) -> Columns:
+        if sp.issparse(self.X):
+            part = sp.csc_array(self.X[:, keys], dtype=np.float64)
+            part.sort_indices()
+            return Columns(part)
+        return Columns(np.asfortranarray(self.X[:, keys], dtype=np.float64))
+
+    def cost(self, keys: Array) -> Array:
+        return self._cost[keys]
+
+    def hypothesis(self, key: int) -> Feature:
+        return Feature(int(key), str(self._names[key]) if self._names is not None else f"x{key}")
+
+    # -- sums over examples, for all features -------------------------------------------------------------
+
+    def correlate(self, force: Array) -> Array:
+        """Σ_i x_ij force_i for every feature, shape (n, k)."""
+        if sp.issparse(self.X):
+            return self._correlate_sparse(np.ascontiguousarray(force))
+        if self.X.dtype == np.float64:
+            return self.X.T @ force
+        out = np.zeros((self.size, force.shape[1]))
+        if self.X.flags.f_contiguous:
+            for part in self._parts(self.size, self.X.shape[0]):
+                out[part] = self.X[:, part].astype(np.float64).T @ force
+        else:
+            for part in self._parts(self.X.shape[0], self.size):
+                out += self.X[part].astype(np.float64).T @ force[part]
+        return out
+
+    def _correlate_sparse(self, force: Array) -> Array:
+        out = np.empty((self.size, force.shape[1]))
+        X = self.X
+        jobs = min(self.n_jobs, self.size)
+        # equal numbers of stored entries per thread; every column is summed by one thread, so bits do not change
+        edges = np.searchsorted(X.indptr, np.linspace(0, X.nnz, jobs + 1)[1:-1]) if jobs > 1 else []
+        bounds = [0, *map(int, edges), self.size]
+
+        def work(first: int, last: int) -> None:
+            kernels.columns.correlate(X.data, X.indices, X.indptr, force, out, first, last)
+
+        if jobs == 1:
+            work(0, self.size)
+        else:
+            with ThreadPoolExecutor(jobs) as pool:
+                list(pool.map(work, bounds[:-1], bounds[1:]))
+        return out
+
+    def split_correlate(self, keys: Array, up: Array, down: Array) -> tuple[Array, Array]:
+        """μ⁺ and μ⁻ of these features (T1), each of shape (len(keys), k)."""
+        plus, minus = np.empty((keys.size, up.shape[1])), np.empty((keys.size, up.shape[1]))
+        for part in self._parts(keys.size, self.X.shape[0]):
+            plus[part], minus[part] = self.columns(keys[part]).split_correlate(up, down)
+        return plus, minus
+
+    def energy(self, weight: Array) -> Array:
+        """Σ_i s_i x_ij² of every feature."""
+        return self._per_column(lambda columns: columns.energy(weight))
+
+    def reach(self, weight: Array) -> Array:
+        """max_i |x_ij| of every feature, over examples that have weight."""
+        return self._per_column(lambda columns: columns.reach(weight))
+
+    def absolute_scores(self, template: Array) -> Array:
+        """Σ_j a_j |x_ij| of every example."""
+        total = np.zeros(self.X.shape[0])
+        for part in self._parts(self.size, self.X.shape[0]):
+            total += np.asarray(abs(self.columns(self._keys[part]).matrix) @ template[part])
+        return total
+
+    @cached_property
+    def _keys(self) -> Array:
+        return np.arange(self.size)
+
+    def _per_column(self, function: Any) -> Array:
+        out = np.empty(self.size)
+        for part in self._parts(self.size, self.X.shape[0]):
+            out[part] = function(self.columns(self._keys[part]))
+        return out
+
+    def _parts(self, length: int, width: int) -> Iterator[slice]:
+        if sp.issparse(self.X):
+            width = max(1, self.X.nnz // max(self.size, 1))
+        step = max(1, BLOCK_ENTRIES // max(width, 1))
+        for start in range(0, length, step):
+            yield slice(start, min(start + step, length))

@@ -1,0 +1,14 @@
+"""Compiled loops on plain arrays. numba is imported when the first of them is used, not before."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+_MODULES = ("columns", "rows", "sweeps")
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

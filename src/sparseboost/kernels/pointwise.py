@@ -1,0 +1,56 @@
+"""The gradient of one example's loss, split into its non-negative parts; one switch for all losses."""
+
+from __future__ import annotations
+
+import math
+
+from sparseboost.kernels.compile import compiled
+from sparseboost.kernels.kinds import EPS_INSENSITIVE, EXPONENTIAL, LOGISTIC, SOFTMAX
+
+
+@compiled
+def sigmoid(t):  # type: ignore[no-untyped-def]
+    """σ(t) through e^{−|t|}."""
+    e = math.exp(-abs(t))
+    return 1.0 / (1.0 + e) if t >= 0 else e / (1.0 + e)
+
+
+@compiled
+def refresh(kind, p0, p1, i, y, weight, score, up, down):  # type: ignore[no-untyped-def]
+    """Set up[i], down[i] to the weighted parts of the gradient at score[i] (twin of `Loss.split`)."""
+    k = score.shape[1]
+    s = weight[i]
+    if kind == SOFTMAX:
+        own = int(y[i, 0])
+        top = score[i, 0]
+        for r in range(1, k):
+            top = max(top, score[i, r])
+        total = 0.0
+        for r in range(k):
+            e = math.exp(score[i, r] - top)
+            up[i, r] = e
+            total += e
+        rest = 0.0
+        for r in range(k):
+            if r != own:
+                up[i, r] *= s / total
+                rest += up[i, r]
+        up[i, own] = 0.0
+        down[i, own] = rest
+        return
+    for r in range(k):
+        if kind == LOGISTIC or kind == EXPONENTIAL:
+            margin = y[i, r] * score[i, r]
+            q = s * sigmoid(-margin) if kind == LOGISTIC else s * math.exp(min(-margin, 700.0))
+            if y[i, r] > 0:
+                down[i, r] = q
+            else:
+                up[i, r] = q
+        elif kind == EPS_INSENSITIVE:
+            t = score[i, r] - y[i, r]
+            up[i, r] = s * sigmoid(t - p0)
+            down[i, r] = s * sigmoid(-t - p0)
+        else:  # RESIDUAL: clipped at ±p0, times p1
+            t = s * p1 * min(max(score[i, r] - y[i, r], -p0), p0)
+            up[i, r] = max(t, 0.0)
+            down[i, r] = max(-t, 0.0)

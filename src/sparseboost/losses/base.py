@@ -1,0 +1,108 @@
+"""What a loss must answer. A loss sees targets and scores, never X."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from scipy.optimize import brentq
+
+Array = np.ndarray
+
+
+class Loss(ABC):
+    r"""A convex loss ℓ(y, z) of the scores z of one example, separately for every example.
+
+    Targets ``y`` and scores have shape (m, k); sample weights are applied by the caller.
+
+    Attributes
+    ----------
+    curvature : float or None
+        κ: a bound on the largest eigenvalue of the Hessian in z (bound B2), None where there is none.
+    room : float or None
+        β: the exponential bound B1 holds for templates with max_i Σ_j a_j |x_ij| ≤ β; None where it does not hold.
+    kernel : tuple or None
+        (kind, p0, p1): the compiled form in `kernels.pointwise`; None means the solvers use the methods below.
+
+    References
+    ----------
+    MATH.md T1 (losses), T3 (conjugates), T6 (intercept), T7 (stable forms).
+    """
+
+    curvature: float | None = None
+    room: float | None = None
+    kernel: tuple[int, float, float] | None = None
+    multiclass: ClassVar[bool] = False
+
+    @abstractmethod
+    def value(self, y: Array, score: Array) -> Array:
+        """Loss of every example, shape (m,)."""
+
+    @abstractmethod
+    def gradient(self, y: Array, score: Array) -> Array:
+        """(Sub)gradient in the scores, shape (m, k)."""
+
+    @abstractmethod
+    def conjugate(self, y: Array, dual: Array) -> Array:
+        """Convex conjugate ℓ*(v) of every example, shape (m,); inf outside its domain."""
+
+    def local_curvature(self, y: Array, score: Array) -> Array | None:
+        """Diagonal of the Hessian in the scores, shape (m, k); None where the loss has none."""
+        return None
+
+    def split(self, y: Array, score: Array) -> tuple[Array, Array]:
+        """Non-negative parts (up, down) with gradient = up − down, as the correlations μ± of T1 need them."""
+        gradient = self.gradient(y, score)
+        return np.maximum(gradient, 0.0), np.maximum(-gradient, 0.0)
+
+    def n_outputs(self, y: Array) -> int:
+        """Number of scores per example."""
+        return y.shape[1]
+
+    def start(self, y: Array, weight: Array) -> Array:
+        """Best constant score, shape (k,): the intercept of the empty model."""
+        best = np.empty(self.n_outputs(y))
+        for r in range(best.size):
+            column = y[:, r : r + 1]
+            low, high = float(column.min()), float(column.max())
+
+            def slope(constant: float, column: Array = column) -> float:
+                return float(weight @ self.gradient(column, np.full_like(column, constant))[:, 0])
+
+            best[r] = low if low == high else brentq(slope, low, high, xtol=1e-14 * max(1.0, high - low), rtol=1e-15)
+        return best
+
+    def balance(self, y: Array, dual: Array, weight: Array) -> Array:
+        """Nearest simple dual point with Σ_i s_i v_i = 0, as an unpenalised intercept asks for (T6).
+
+        The heavier sign of every output is scaled down; domains are kept because they are star-shaped around 0.
+        """
+        positive = weight @ np.maximum(dual, 0.0)
+        negative = weight @ np.maximum(-dual, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shrink_positive = np.where(positive > negative, negative / positive, 1.0)
+            shrink_negative = np.where(negative > positive, positive / negative, 1.0)
+        return np.where(dual > 0, dual * shrink_positive, dual * shrink_negative)
+
+    def best_scale(self, y: Array, dual: Array, weight: Array, limit: float) -> float:
+        """The scale t in [0, limit] for which −Σ s ℓ*(t·dual) is (nearly) largest."""
+        return min(1.0, limit)
+
+    def smoothed(self, width: float) -> Loss:
+        """A smooth loss within width/2 below this one whose gradients stay in the domain of this conjugate."""
+        return self
+
+    def decode(self, score: Array) -> Array:
+        """What the scores predict: means for regression, probabilities for classification."""
+        return score
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{key}={value!r}" for key, value in sorted(vars(self).items()) if key[0] != "_")
+        return f"{type(self).__name__}({inside})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(sorted(vars(self).items()))))

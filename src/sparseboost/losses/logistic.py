@@ -1,0 +1,58 @@
+"""Logistic loss for one or many ±1 outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import entr, expit
+
+from sparseboost.kernels.kinds import LOGISTIC
+from sparseboost.losses.base import Array, Loss
+
+LARGEST_LOG_ODDS = 30.0
+
+
+def log_odds(y: Array, weight: Array) -> Array:
+    """Log of the ratio of positive to negative weight per output, kept finite when one side is missing."""
+    positive = weight @ (y > 0)
+    negative = weight @ (y <= 0)
+    with np.errstate(divide="ignore"):
+        return np.clip(np.log(positive) - np.log(negative), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+
+
+class Logistic(Loss):
+    r"""Logistic loss ℓ = Σ_r ln(1 + e^{−y_r z_r}), y ∈ {−1, +1}; several outputs are several tasks.
+
+    References
+    ----------
+    MATH.md T1 (log, multitask log), D1, D3, D5–D7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseboost.losses import Logistic
+    >>> Logistic().value(np.array([[1.0]]), np.array([[0.0]])).round(4)
+    array([0.6931])
+    """
+
+    curvature = 0.25
+    room = 1.0
+    kernel = (LOGISTIC, 0.0, 0.0)
+
+    def value(self, y: Array, score: Array) -> Array:
+        return np.logaddexp(0.0, -y * score).sum(axis=1)
+
+    def gradient(self, y: Array, score: Array) -> Array:
+        return -y * expit(-y * score)
+
+    def local_curvature(self, y: Array, score: Array) -> Array:
+        return expit(score) * expit(-score)
+
+    def conjugate(self, y: Array, dual: Array) -> Array:
+        u = -y * dual
+        return np.where((u >= 0) & (u <= 1), -entr(u) - entr(1.0 - u), np.inf).sum(axis=1)
+
+    def start(self, y: Array, weight: Array) -> Array:
+        return log_odds(y, weight)
+
+    def decode(self, score: Array) -> Array:
+        return expit(score)

@@ -1,0 +1,87 @@
+"""Softmax (multinomial logistic) loss."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import entr, logsumexp
+from scipy.special import softmax as softmax_rows
+
+from sparseboost.kernels.kinds import SOFTMAX
+from sparseboost.losses.base import Array, Loss
+from sparseboost.losses.logistic import LARGEST_LOG_ODDS
+
+
+class Softmax(Loss):
+    r"""Softmax loss ℓ = ln Σ_r e^{z_r} − z_y; ``y`` has one column of class codes 0 … k−1.
+
+    Parameters
+    ----------
+    n_classes : int
+        k, the number of classes and of scores per example.
+
+    References
+    ----------
+    MATH.md T1 (softmax), T6 (its intercept repair), D4, D6, D7.
+    """
+
+    curvature = 0.5
+    room = 0.5
+    kernel = (SOFTMAX, 0.0, 0.0)
+    multiclass = True
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+
+    def n_outputs(self, y: Array) -> int:
+        return self.n_classes
+
+    def _one_hot(self, y: Array) -> Array:
+        hot = np.zeros((y.shape[0], self.n_classes))
+        hot[np.arange(y.shape[0]), y[:, 0].astype(np.intp)] = 1.0
+        return hot
+
+    def value(self, y: Array, score: Array) -> Array:
+        own = np.take_along_axis(score, y[:, :1].astype(np.intp), axis=1)
+        return logsumexp(score - own, axis=1)
+
+    def split(self, y: Array, score: Array) -> tuple[Array, Array]:
+        up = softmax_rows(score, axis=1)
+        down = np.zeros_like(up)
+        rows, own = np.arange(y.shape[0]), y[:, 0].astype(np.intp)
+        up[rows, own] = 0.0
+        down[rows, own] = up.sum(axis=1)  # 1 − q_y without subtraction
+        return up, down
+
+    def gradient(self, y: Array, score: Array) -> Array:
+        up, down = self.split(y, score)
+        return up - down
+
+    def local_curvature(self, y: Array, score: Array) -> Array:
+        up, down = self.split(y, score)
+        return (up + down) * (1.0 - up - down)
+
+    def conjugate(self, y: Array, dual: Array) -> Array:
+        u = dual + self._one_hot(y)
+        inside = (u.min(axis=1) >= -1e-12) & (np.abs(u.sum(axis=1) - 1.0) <= 1e-9)
+        return np.where(inside, -entr(np.clip(u, 0.0, 1.0)).sum(axis=1), np.inf)
+
+    def balance(self, y: Array, dual: Array, weight: Array) -> Array:
+        hot = self._one_hot(y)
+        q = dual + hot
+        mass, wanted = weight @ q, weight @ hot
+        heavy = mass > wanted
+        short = np.maximum(wanted - mass, 0.0)
+        if short.sum() == 0.0:
+            return dual
+        keep = np.where(heavy, wanted / np.where(heavy, mass, 1.0), 1.0)
+        freed = (q * (1.0 - keep)).sum(axis=1, keepdims=True)
+        return q * keep + freed * (short / short.sum()) - hot
+
+    def start(self, y: Array, weight: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            logs = np.log(weight @ self._one_hot(y))
+        logs = np.maximum(logs, logs.max() - LARGEST_LOG_ODDS)
+        return logs - logs.mean()
+
+    def decode(self, score: Array) -> Array:
+        return softmax_rows(score, axis=1)

@@ -1,0 +1,44 @@
+"""Squared loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparseboost.kernels.kinds import RESIDUAL
+from sparseboost.losses.base import Array, Loss
+
+
+class Squared(Loss):
+    r"""Squared loss ℓ = ½ Σ_r (z_r − y_r)².
+
+    References
+    ----------
+    MATH.md T1, T3 (squared).
+    """
+
+    curvature = 1.0
+    kernel = (RESIDUAL, np.inf, 1.0)
+
+    def value(self, y: Array, score: Array) -> Array:
+        return 0.5 * ((score - y) ** 2).sum(axis=1)
+
+    def gradient(self, y: Array, score: Array) -> Array:
+        return score - y
+
+    def local_curvature(self, y: Array, score: Array) -> Array:
+        return np.ones_like(score)
+
+    def conjugate(self, y: Array, dual: Array) -> Array:
+        return (dual * y + 0.5 * dual**2).sum(axis=1)
+
+    def balance(self, y: Array, dual: Array, weight: Array) -> Array:
+        return dual - (weight @ dual) / weight.sum()
+
+    def best_scale(self, y: Array, dual: Array, weight: Array, limit: float) -> float:
+        length = float(weight @ (dual**2).sum(axis=1))
+        if length == 0.0:
+            return min(1.0, limit)
+        return float(np.clip(-(weight @ (dual * y).sum(axis=1)) / length, 0.0, limit))
+
+    def start(self, y: Array, weight: Array) -> Array:
+        return (weight @ y) / weight.sum()

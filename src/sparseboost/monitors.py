@@ -1,0 +1,86 @@
+"""What watches a fit: its history, the clock, the progress display and the user's callbacks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Record = dict[str, Any]
+Callback = Callable[[Record], Any]
+
+
+class Monitor:
+    """Keeps one record per round and says when to stop for reasons outside the mathematics.
+
+    Parameters
+    ----------
+    time_budget : float or None
+        Seconds after which the fit stops at the next occasion.
+    verbose : int
+        0 silent, 1 progress bar, 2 a line per round.
+    callbacks : sequence of callables
+        Each is called with the record of every round; a true return value stops the fit.
+    """
+
+    def __init__(
+        self, time_budget: float | None = None, verbose: int = 0, callbacks: Sequence[Callback] = ()
+    ) -> None:
+        self.history: list[Record] = []
+        self._started = time.perf_counter()
+        self._budget = time_budget
+        self._callbacks = list(callbacks)
+        self._display: _Silent = _Silent()
+        if verbose >= 2:
+            self._display = _Lines()
+        elif verbose == 1:
+            self._display = _progress_bar()
+
+    @property
+    def seconds(self) -> float:
+        """Time since the fit began."""
+        return time.perf_counter() - self._started
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time budget is used up."""
+        return self._budget is not None and self.seconds >= self._budget
+
+    def record(self, target: float, **fields: Any) -> bool:
+        """Keep one round's record; return True if a callback asks to stop."""
+        entry: Record = {"round": len(self.history), **fields, "seconds": self.seconds}
+        self.history.append(entry)
+        self._display.show(entry, target)
+        return any([bool(callback(entry)) for callback in self._callbacks])
+
+    def close(self) -> None:
+        """Take the display down."""
+        self._display.close()
+
+
+class _Silent:
+    def show(self, entry: Record, target: float) -> None:
+        """Show one record."""
+
+    def close(self) -> None:
+        """End the display."""
+
+
+class _Lines(_Silent):
+    def show(self, entry: Record, target: float) -> None:
+        print(
+            f"round {entry['round']:4d}  objective {entry['objective']:.8g}  gap {entry['gap']:.2e} "
+            f"(target {target:.1e})  active {entry['active']}  +{entry['added']} -{entry['pruned']} "
+            f" {entry['seconds']:.2f} s",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _progress_bar() -> _Silent:
+    try:
+        from sparseboost.progress import GapBar
+    except ImportError:  # rich is an extra; lines are better than nothing
+        return _Lines()
+    return GapBar()

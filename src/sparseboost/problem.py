@@ -1,0 +1,160 @@
+"""The question a fit answers, without any algorithm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from sparseboost.ensemble import Ensemble
+from sparseboost.hypotheses import Candidates, Dictionary
+from sparseboost.hypotheses.base import Rank
+from sparseboost.losses import Loss
+from sparseboost.penalties import NoPenalty, Norm, Penalty
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Survey:
+    """One look at all hypotheses: how far from the optimum, and which hypotheses promise most."""
+
+    objective: float
+    lower_bound: float
+    candidates: Candidates
+
+    @property
+    def gap(self) -> float:
+        """How far the objective can be above the optimum, at most."""
+        return max(self.objective - self.lower_bound, 0.0)
+
+
+@dataclass(frozen=True)
+class Problem:
+    r"""min over W, b of Σ_i s_i ℓ(y_i, b + Σ_j W_j h_j(x_i)) + α Σ_j c_j ρ(W_j), with Σ_i s_i = 1.
+
+    References
+    ----------
+    MATH.md T3 (dual and gap), T5 (largest useful penalty), T6 (weights, costs, intercept).
+    """
+
+    loss: Loss
+    penalty: Penalty
+    alpha: float
+    dictionary: Dictionary
+    y: Array
+    weight: Array
+    fit_intercept: bool = True
+    smooth_loss: Loss | None = None  # stands in for gradients of a non-smooth loss
+
+    def __post_init__(self) -> None:
+        if self.alpha == 0.0:
+            object.__setattr__(self, "penalty", NoPenalty(self.penalty.positive))
+
+    @property
+    def n_outputs(self) -> int:
+        """k, the number of scores per example."""
+        return self.loss.n_outputs(self.y)
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether the gap tends to zero at the optimum; without any penalty it does not."""
+        return not isinstance(self.penalty, NoPenalty)
+
+    @property
+    def driving_loss(self) -> Loss:
+        """The loss whose gradients drive the updates."""
+        return self.smooth_loss or self.loss
+
+    def smoothed(self, width: float) -> Problem:
+        """The same question, with gradients of a loss smoothed over this width."""
+        return replace(self, smooth_loss=self.loss.smoothed(width))
+
+    @cached_property
+    def start(self) -> Array:
+        """Intercept of the empty model."""
+        return self.loss.start(self.y, self.weight) if self.fit_intercept else np.zeros(self.n_outputs)
+
+    @cached_property
+    def empty_objective(self) -> float:
+        """Objective of the empty model, the yardstick of relative gaps."""
+        empty = Ensemble.empty(self.dictionary, self.start)
+        return self.objective(empty, empty.score())
+
+    @cached_property
+    def energy(self) -> Array:
+        """Σ_i s_i h_j(x_i)² of every hypothesis of an enumerable space."""
+        return self.dictionary.energy(self.weight)
+
+    @cached_property
+    def reach(self) -> Array:
+        """max_i |h_j(x_i)| of every hypothesis of an enumerable space."""
+        return self.dictionary.reach(self.weight)
+
+    def loss_value(self, score: Array) -> float:
+        """Weighted loss of these scores."""
+        return float(self.weight @ self.loss.value(self.y, score))
+
+    def objective(self, ensemble: Ensemble, score: Array) -> float:
+        """Weighted loss plus penalty."""
+        size = float(ensemble.cost @ self.penalty.value(ensemble.coef)) if ensemble.size else 0.0
+        outside = self._penalty_at_zero(ensemble) if not isinstance(self.penalty, Norm) else 0.0
+        return self.loss_value(score) + self.alpha * (size + outside)
+
+    def strength(self, ensemble: Ensemble) -> Array:
+        """α·c_j of the active hypotheses."""
+        return self.alpha * ensemble.cost
+
+    def dual_point(self, score: Array) -> Array:
+        """A point of the dual's domain, from the gradient; it respects the intercept's constraint."""
+        dual = self.driving_loss.gradient(self.y, score)
+        return self.loss.balance(self.y, dual, self.weight) if self.fit_intercept else dual
+
+    def survey(
+        self, ensemble: Ensemble, score: Array, count: int = 0, rank: Rank | None = None
+    ) -> Survey:
+        """Objective, lower bound over *all* hypotheses, and the `count` best candidates, in one pass."""
+        dual = self.dual_point(score)
+        above = self.alpha if self.penalty.zeroes_blocks else -1.0
+        found = self.dictionary.search(
+            self.weight[:, None] * dual, self.penalty.dual_norm, count, above=above, exclude=ensemble.keys, rank=rank
+        )
+        lower = self._dual_value(dual, found.violation, found.correlation, None)
+        return Survey(self.objective(ensemble, score), lower, found)
+
+    def restricted_gap(self, ensemble: Ensemble, score: Array) -> float:
+        """Gap of the problem that has only the active hypotheses."""
+        dual = self.dual_point(score)
+        correlation = ensemble.columns.correlate(self.weight[:, None] * dual)
+        violation = float(self.penalty.violation(correlation, ensemble.cost).max(initial=0.0))
+        lower = self._dual_value(dual, violation, correlation, ensemble)
+        size = float(ensemble.cost @ self.penalty.value(ensemble.coef)) if ensemble.size else 0.0
+        return self.loss_value(score) + self.alpha * size - lower
+
+    def _dual_value(
+        self, dual: Array, violation: float, correlation: Array | None, ensemble: Ensemble | None
+    ) -> float:
+        limit = self.alpha / violation if violation > 0.0 else np.inf
+        if isinstance(self.penalty, Norm):
+            scale = self.loss.best_scale(self.y, dual, self.weight, limit)
+        else:
+            scale = min(1.0, limit)
+        value = -float(self.weight @ self.loss.conjugate(self.y, scale * dual))
+        if isinstance(self.penalty, Norm) or correlation is None:
+            return value
+        cost = ensemble.cost if ensemble is not None else self.dictionary.cost(np.arange(correlation.shape[0]))
+        return value - self.penalty.conjugate(scale * correlation, self.alpha * cost)
+
+    def _penalty_at_zero(self, ensemble: Ensemble) -> float:
+        at_zero = float(self.penalty.value(np.zeros((1, self.n_outputs)))[0])
+        if at_zero == 0.0:
+            return 0.0
+        everything = self.dictionary.cost(slice(None))  # type: ignore[arg-type]
+        return at_zero * float(everything.sum() - ensemble.cost.sum())
+
+    def steepest(self, candidates: Candidates) -> float:
+        """Largest entry of the gradient over all hypotheses: zero exactly at an unpenalised optimum."""
+        if candidates.correlation is None:
+            return np.inf
+        return float(np.abs(self.penalty.signed(candidates.correlation)).max(initial=0.0))

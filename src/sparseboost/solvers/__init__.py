@@ -1,0 +1,9 @@
+"""Solvers: one driver loop, and the ways of moving weights it can run."""
+
+from sparseboost.solvers.adaboost import AdaBoost
+from sparseboost.solvers.base import Solution, Solver, State, minimize
+from sparseboost.solvers.correction import Correction
+from sparseboost.solvers.gradboost import GradBoost
+from sparseboost.solvers.induction import Boosting
+
+__all__ = ["AdaBoost", "Boosting", "Correction", "GradBoost", "Solution", "Solver", "State", "minimize"]

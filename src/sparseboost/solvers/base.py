@@ -1,0 +1,142 @@
+"""The only loop: look at all hypotheses, stop by certificate, or take one step."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sparseboost.ensemble import Ensemble
+from sparseboost.hypotheses.base import Rank
+from sparseboost.monitors import Monitor, Record
+from sparseboost.problem import Problem, Survey
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a solver stands between two rounds."""
+
+    ensemble: Ensemble
+    score: Array
+    problem: Problem
+    added: int = 0
+    pruned: int = 0
+    bound: float = 0.0  # decrease of the objective that the last step guaranteed
+    stalled: bool = False  # the last step changed nothing that double precision can see
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a solver wants from the next look at all hypotheses."""
+
+    count: int
+    rank: Rank | None = None
+
+
+class Solver(ABC):
+    """One way of moving the weights; `minimize` does everything else."""
+
+    def init(self, problem: Problem, warm: tuple[Array, Array, Array] | None = None) -> State:
+        """Start empty, or from (keys, coef, intercept) of an earlier fit."""
+        ensemble = Ensemble.empty(problem.dictionary, problem.start)
+        if warm is not None:
+            keys, coef, intercept = warm
+            ensemble = replace(ensemble.extend(problem.dictionary, keys), coef=coef.copy(), intercept=intercept.copy())
+        return State(ensemble, ensemble.score(), problem)
+
+    @abstractmethod
+    def request(self, state: State) -> Request:
+        """How many hypotheses may enter next, and how they are ranked."""
+
+    @abstractmethod
+    def step(self, state: State, survey: Survey, target: float, monitor: Monitor) -> State:
+        """One round."""
+
+    def finished(self, state: State) -> str | None:
+        """A reason of the solver's own to stop, if there is one."""
+        return None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a solver stopped, and why."""
+
+    ensemble: Ensemble
+    objective: float
+    gap: float
+    target: float
+    converged: bool
+    reason: str
+    n_rounds: int
+    history: list[Record]
+    stages: list[tuple[Array, Array, Array]] = field(repr=False, default_factory=list)
+
+
+def minimize(
+    problem: Problem,
+    solver: Solver,
+    *,
+    tol: float = 1e-4,
+    max_rounds: int = 1000,
+    monitor: Monitor | None = None,
+    warm: tuple[Array, Array, Array] | None = None,
+) -> Solution:
+    """Run a solver until its certificate, a limit or a callback ends it.
+
+    Every lower bound met on the way stays valid, so the gap is taken to the best of them.
+    """
+    monitor = monitor or Monitor()
+    target = tol * abs(problem.empty_objective)
+    state = solver.init(problem, warm)
+    best_lower, first_slope, rounds = -np.inf, np.inf, 0
+    stages: list[tuple[Array, Array, Array]] = []
+    while True:
+        wish = solver.request(state)
+        survey = state.problem.survey(state.ensemble, state.score, wish.count, wish.rank)
+        best_lower = max(best_lower, survey.lower_bound)
+        survey = replace(survey, lower_bound=best_lower)
+        stages.append((state.ensemble.keys, state.ensemble.coef, state.ensemble.intercept))
+        asked = monitor.record(
+            target,
+            objective=survey.objective,
+            gap=survey.gap,
+            active=state.ensemble.support,
+            added=state.added,
+            pruned=state.pruned,
+        )
+        slope = 0.0 if problem.certifiable else problem.steepest(survey.candidates)
+        if rounds == 0:
+            first_slope = slope
+        converged, reason = _verdict(problem, solver, state, survey, target, slope <= tol * first_slope)
+        if reason is None:
+            if asked:
+                reason = "callback"
+            elif monitor.out_of_time:
+                reason = "time_budget"
+            elif rounds >= max_rounds:
+                reason = "max_rounds"
+        if reason is not None:
+            ensemble = state.ensemble.prune() if problem.penalty.zeroes_blocks else state.ensemble
+            return Solution(
+                ensemble, survey.objective, survey.gap, target, converged, reason, rounds, monitor.history, stages
+            )
+        state = solver.step(state, survey, target, monitor)
+        rounds += 1
+
+
+def _verdict(
+    problem: Problem, solver: Solver, state: State, survey: Survey, target: float, flat: bool
+) -> tuple[bool, str | None]:
+    if survey.gap <= target:
+        return True, "gap"
+    if not problem.certifiable and flat:
+        return True, "stationary"
+    own = solver.finished(state)
+    if own is not None:
+        return False, own
+    if state.stalled and survey.candidates.keys.size == 0:
+        return False, "stalled"
+    return False, None
