@@ -1,0 +1,12 @@
+"""sparseboost: boosting that ends in a small model, with proof."""
+
+from sparseboost.estimators import (
+    SparseBoostClassifier,
+    SparseBoostRegressor,
+    alpha_max,
+    coverage_error,
+    row_sparsity,
+)
+
+__version__ = "0.1.0"
+__all__ = ["SparseBoostClassifier", "SparseBoostRegressor", "alpha_max", "coverage_error", "row_sparsity"]

@@ -9,6 +9,7 @@ import numpy as np
 from sparseboost.hypotheses import Columns, Dictionary
 
 Array = np.ndarray
+Stage = tuple[Array, Array, Array]  # keys, coef, intercept: an ensemble without its data
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,11 @@ class Ensemble:
         """No hypotheses, only an intercept."""
         keys = np.empty(0, dtype=np.int64)
         return cls(
-            keys, dictionary.columns(keys), dictionary.cost(keys), np.zeros((0, intercept.size)), intercept.copy()
+            keys,
+            dictionary.columns(keys),
+            dictionary.cost(keys),
+            np.zeros((0, intercept.size)),
+            intercept.copy(),
         )
 
     @property
@@ -38,6 +43,11 @@ class Ensemble:
     def support(self) -> int:
         """Number of hypotheses whose row is not zero."""
         return int(np.any(self.coef != 0, axis=1).sum())
+
+    @property
+    def stage(self) -> Stage:
+        """Keys, coef and intercept, free of the training data."""
+        return self.keys, self.coef, self.intercept
 
     def score(self) -> Array:
         """Scores on the training data, shape (m, k)."""
@@ -60,7 +70,11 @@ class Ensemble:
         if np.all(mask):
             return self
         return replace(
-            self, keys=self.keys[mask], columns=self.columns.keep(mask), cost=self.cost[mask], coef=self.coef[mask]
+            self,
+            keys=self.keys[mask],
+            columns=self.columns.keep(mask),
+            cost=self.cost[mask],
+            coef=self.coef[mask],
         )
 
     def prune(self) -> Ensemble:

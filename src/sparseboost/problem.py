@@ -83,6 +83,12 @@ class Problem:
         return self.objective(empty, empty.score())
 
     @cached_property
+    def largest_alpha(self) -> float:
+        """Smallest alpha at which the empty model is optimal (T5)."""
+        empty = Ensemble.empty(self.dictionary, self.start)
+        return self.survey(empty, empty.score()).candidates.violation
+
+    @cached_property
     def energy(self) -> Array:
         """Σ_i s_i h_j(x_i)² of every hypothesis of an enumerable space."""
         return self.dictionary.energy(self.weight)
@@ -111,14 +117,17 @@ class Problem:
         dual = self.driving_loss.gradient(self.y, score)
         return self.loss.balance(self.y, dual, self.weight) if self.fit_intercept else dual
 
-    def survey(
-        self, ensemble: Ensemble, score: Array, count: int = 0, rank: Rank | None = None
-    ) -> Survey:
+    def survey(self, ensemble: Ensemble, score: Array, count: int = 0, rank: Rank | None = None) -> Survey:
         """Objective, lower bound over *all* hypotheses, and the `count` best candidates, in one pass."""
         dual = self.dual_point(score)
         above = self.alpha if self.penalty.zeroes_blocks else -1.0
         found = self.dictionary.search(
-            self.weight[:, None] * dual, self.penalty.dual_norm, count, above=above, exclude=ensemble.keys, rank=rank
+            self.weight[:, None] * dual,
+            self.penalty.dual_norm,
+            count,
+            above=above,
+            exclude=ensemble.keys,
+            rank=rank,
         )
         lower = self._dual_value(dual, found.violation, found.correlation, None)
         return Survey(self.objective(ensemble, score), lower, found)
@@ -143,7 +152,9 @@ class Problem:
         value = -float(self.weight @ self.loss.conjugate(self.y, scale * dual))
         if isinstance(self.penalty, Norm) or correlation is None:
             return value
-        cost = ensemble.cost if ensemble is not None else self.dictionary.cost(np.arange(correlation.shape[0]))
+        cost = (
+            ensemble.cost if ensemble is not None else self.dictionary.cost(np.arange(correlation.shape[0]))
+        )
         return value - self.penalty.conjugate(scale * correlation, self.alpha * cost)
 
     def _penalty_at_zero(self, ensemble: Ensemble) -> float:

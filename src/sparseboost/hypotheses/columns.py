@@ -26,10 +26,12 @@ class Columns:
     @property
     def flat(self) -> tuple[Array, Array, Array]:
         """(data, indices, indptr) as the kernels read them; `indices` is empty for dense columns."""
+        # one integer type per array, whatever the input had: every other type would be compiled anew
         if sp.issparse(self.matrix):
-            return self.matrix.data, self.matrix.indices, self.matrix.indptr
+            indices, indptr = self.matrix.indices, self.matrix.indptr
+            return self.matrix.data, indices.astype(np.int32, copy=False), indptr.astype(np.int64, copy=False)
         m, n = self.matrix.shape
-        return self.matrix.ravel(order="F"), np.empty(0, np.int32), np.arange(n + 1, dtype=np.int32) * np.int64(m)
+        return self.matrix.ravel(order="F"), np.empty(0, np.int32), np.arange(0, m * n + 1, max(m, 1))
 
     def dot(self, coef: Array) -> Array:
         """Scores Σ_j h_j(x_i) coef_j, shape (m, k)."""
@@ -75,4 +77,6 @@ class Columns:
         """The columns where `mask` is True."""
         if np.all(mask):
             return self
-        return Columns(self.matrix[:, mask] if sp.issparse(self.matrix) else np.asfortranarray(self.matrix[:, mask]))
+        return Columns(
+            self.matrix[:, mask] if sp.issparse(self.matrix) else np.asfortranarray(self.matrix[:, mask])
+        )

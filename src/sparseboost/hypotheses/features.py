@@ -11,7 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from sparseboost import kernels
-from sparseboost.hypotheses.base import Array, Candidates, Dictionary, DualNorm, Hypothesis, HypothesisSpace, Rank
+from sparseboost.hypotheses.base import (
+    Array,
+    Candidates,
+    Dictionary,
+    DualNorm,
+    Hypothesis,
+    HypothesisSpace,
+    Rank,
+)
 from sparseboost.hypotheses.columns import Columns
 
 BLOCK_ENTRIES = 4_000_000  # largest temporary copy, in entries: 32 MB in double precision
@@ -64,6 +72,11 @@ class Features(HypothesisSpace):
             X = X.tocsc()  # the one copy a sparse fit makes; CSC input is used as it is
             if X.dtype not in (np.float32, np.float64):
                 X = X.astype(np.float64)
+            if (
+                not X.has_canonical_format
+            ):  # entries given twice are summed, in a copy: the input is the user's
+                X = X.copy()
+                X.sum_duplicates()
         return FeatureDictionary(X, feature_names, feature_costs, n_jobs)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -25,28 +26,34 @@ def compiled_sum(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)(function)
 
 
-class _Notice(event.Listener):
-    """Say once per process that code is being compiled, when that has been going on for two seconds."""
+class CompileNotice(event.Listener):
+    """Say once per process that code is being compiled, when compilations have taken two seconds in all."""
 
     def __init__(self) -> None:
+        self._depth = 0
+        self._spent = 0.0
+        self._since = 0.0
+        self._said = False
         self._timer: threading.Timer | None = None
 
     def on_start(self, event: event.Event) -> None:
-        if self._timer is None:
-            self._timer = threading.Timer(SECONDS_BEFORE_NOTICE, self._say)
-            self._timer.daemon = True
-            self._timer.start()
+        self._depth += 1
+        if self._depth > 1 or self._said:
+            return
+        self._since = time.perf_counter()
+        self._timer = threading.Timer(max(SECONDS_BEFORE_NOTICE - self._spent, 0.0), self._say)
+        self._timer.daemon = True
+        self._timer.start()
 
     def on_end(self, event: event.Event) -> None:
-        """Nothing: compilations come in a row, and the user waits for all of them."""
-
-    def cancel(self) -> None:
-        """Stop waiting: the fit is over."""
-        if self._timer is not None:
+        self._depth -= 1
+        if self._depth == 0 and self._timer is not None:
             self._timer.cancel()
+            self._timer = None
+            self._spent += time.perf_counter() - self._since
 
-    @staticmethod
-    def _say() -> None:
+    def _say(self) -> None:
+        self._said = True
         print(
             "sparseboost: compiling its numerical kernels; this happens once per machine and takes some seconds.",
             file=sys.stderr,
@@ -54,5 +61,4 @@ class _Notice(event.Listener):
         )
 
 
-_notice = _Notice()
-event.register("numba:compile", _notice)
+event.register("numba:compile", CompileNotice())

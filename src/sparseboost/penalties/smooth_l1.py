@@ -44,7 +44,9 @@ class SmoothL1(Penalty):
     def has_exponential_step(self, n_outputs: int) -> bool:
         return True
 
-    def exponential_step(self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array) -> Array:
+    def exponential_step(
+        self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array
+    ) -> Array:
         lam = strength[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             pull = np.log(plus + lam * expit(-blocks)) - np.log(minus + lam * expit(blocks))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparseboost.ensemble import Ensemble
+from sparseboost.ensemble import Ensemble, Stage
 from sparseboost.hypotheses.base import Rank
 from sparseboost.monitors import Monitor, Record
 from sparseboost.problem import Problem, Survey
@@ -39,12 +39,14 @@ class Request:
 class Solver(ABC):
     """One way of moving the weights; `minimize` does everything else."""
 
-    def init(self, problem: Problem, warm: tuple[Array, Array, Array] | None = None) -> State:
+    def init(self, problem: Problem, warm: Stage | None = None) -> State:
         """Start empty, or from (keys, coef, intercept) of an earlier fit."""
         ensemble = Ensemble.empty(problem.dictionary, problem.start)
         if warm is not None:
             keys, coef, intercept = warm
-            ensemble = replace(ensemble.extend(problem.dictionary, keys), coef=coef.copy(), intercept=intercept.copy())
+            ensemble = replace(
+                ensemble.extend(problem.dictionary, keys), coef=coef.copy(), intercept=intercept.copy()
+            )
         return State(ensemble, ensemble.score(), problem)
 
     @abstractmethod
@@ -72,7 +74,6 @@ class Solution:
     reason: str
     n_rounds: int
     history: list[Record]
-    stages: list[tuple[Array, Array, Array]] = field(repr=False, default_factory=list)
 
 
 def minimize(
@@ -82,23 +83,25 @@ def minimize(
     tol: float = 1e-4,
     max_rounds: int = 1000,
     monitor: Monitor | None = None,
-    warm: tuple[Array, Array, Array] | None = None,
+    warm: Stage | None = None,
+    stages: list[Stage] | None = None,
 ) -> Solution:
     """Run a solver until its certificate, a limit or a callback ends it.
 
-    Every lower bound met on the way stays valid, so the gap is taken to the best of them.
+    Every lower bound met on the way stays valid, so the gap is taken to the best of them. `stages`, if given,
+    receives the weights before every round and at the end.
     """
     monitor = monitor or Monitor()
     target = tol * abs(problem.empty_objective)
     state = solver.init(problem, warm)
     best_lower, first_slope, rounds = -np.inf, np.inf, 0
-    stages: list[tuple[Array, Array, Array]] = []
     while True:
         wish = solver.request(state)
         survey = state.problem.survey(state.ensemble, state.score, wish.count, wish.rank)
         best_lower = max(best_lower, survey.lower_bound)
         survey = replace(survey, lower_bound=best_lower)
-        stages.append((state.ensemble.keys, state.ensemble.coef, state.ensemble.intercept))
+        if stages is not None:
+            stages.append(state.ensemble.stage)
         asked = monitor.record(
             target,
             objective=survey.objective,
@@ -121,7 +124,7 @@ def minimize(
         if reason is not None:
             ensemble = state.ensemble.prune() if problem.penalty.zeroes_blocks else state.ensemble
             return Solution(
-                ensemble, survey.objective, survey.gap, target, converged, reason, rounds, monitor.history, stages
+                ensemble, survey.objective, survey.gap, target, converged, reason, rounds, monitor.history
             )
         state = solver.step(state, survey, target, monitor)
         rounds += 1

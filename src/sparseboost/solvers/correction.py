@@ -25,7 +25,7 @@ class Workspace:
         self.problem = problem
         self.columns = ensemble.columns
         self.strength = problem.strength(ensemble)
-        self.coef = ensemble.coef.copy()
+        self.coef = np.array(ensemble.coef, order="C")
         self.intercept = ensemble.intercept.copy()
         self.score = score.copy()
         self.up, self.down = force(problem, score)

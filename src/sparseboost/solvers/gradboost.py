@@ -63,7 +63,9 @@ class GradBoost(Update):
         return np.divide(1.0, curvature * energy, out=np.zeros_like(energy), where=energy > 0)
 
     @staticmethod
-    def _step(problem: Problem, rows: Array, gradient: Array, room: Array, strength: Array) -> tuple[Array, Array]:
+    def _step(
+        problem: Problem, rows: Array, gradient: Array, room: Array, strength: Array
+    ) -> tuple[Array, Array]:
         penalty = problem.penalty
         moved = penalty.prox(rows - room[:, None] * gradient, room * strength)
         change = moved - rows
@@ -75,5 +77,3 @@ class GradBoost(Update):
             )
         still = (room == 0.0) | ~np.any(change != 0, axis=1)
         return np.where(still[:, None], rows, moved), np.where(still, 0.0, decrease)
-
-

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from sparseboost.ensemble import Ensemble
+from sparseboost.ensemble import Ensemble, Stage
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem, Survey
 from sparseboost.solvers.base import Request, Solver, State
@@ -51,7 +51,7 @@ class Boosting(Solver):
         self.max_active = max_active
         self._inducing = True
 
-    def init(self, problem: Problem, warm: tuple[Array, Array, Array] | None = None) -> State:
+    def init(self, problem: Problem, warm: Stage | None = None) -> State:
         if problem.loss.smoothed(1.0) is not problem.loss:
             self.correction.check(problem.smoothed(1.0))
         else:
@@ -137,5 +137,3 @@ class Boosting(Solver):
         if problem.loss.smoothed(1.0) is problem.loss:
             return problem
         return problem.smoothed(max(target * 0.5, survey.gap * INNER_FRACTION))
-
-

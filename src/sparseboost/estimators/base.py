@@ -1,0 +1,272 @@
+"""What the sparse boosting estimators share: from validated data to a fitted, certified model."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from sparseboost.estimators.callbacks import CallbackSupportMixin, RoundTasks
+from sparseboost.estimators.summary import REASONS, summary
+from sparseboost.estimators.validation import (
+    check_data,
+    check_parameters,
+    make_costs,
+    make_penalty,
+    make_space,
+    make_template,
+)
+from sparseboost.ensemble import Stage
+from sparseboost.hypotheses import HypothesisSpace
+from sparseboost.losses import Loss
+from sparseboost.monitors import Callback, Monitor
+from sparseboost.penalties import Penalty
+from sparseboost.problem import Problem
+from sparseboost.solvers import AdaBoost, Boosting, Correction, GradBoost, Solution, minimize
+from sparseboost.solvers.updates import Update
+
+Array = np.ndarray
+
+REMEDIES = {
+    "max_rounds": "raise max_rounds, tol or alpha",
+    "time_budget": "raise time_budget, tol or alpha",
+    "stalled": "raise tol",
+}
+
+
+class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
+    """Shared machinery of `SparseBoostClassifier` and `SparseBoostRegressor`."""
+
+    alpha: float
+    penalty: str | Penalty | None
+    loss: str | Loss
+    hypotheses: str | HypothesisSpace
+    update: str
+    template: str | Array
+    induce: int | Literal["auto"]
+    corrective: bool | Literal["alternate"]
+    positive: bool
+    feature_costs: Array | Mapping[str, float] | None
+    fit_intercept: bool
+    max_rounds: int
+    max_features: int | None
+    tol: float
+    warm_start: bool
+    time_budget: float | None
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+    callbacks: Sequence[Callback] | None
+
+    @abstractmethod
+    def _encode(self, X: Any, y: Any, reset: bool) -> tuple[Any, Array, Loss, Array | None]:
+        """Validated X, targets of shape (m, k) as the loss wants them, the loss, and class weights per example."""
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the estimator as it was if fitting fails or is interrupted."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    # -- fitting --------------------------------------------------------------------------------------------
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        """Turn parameters and data into the question to answer; nothing of the estimator changes on error."""
+        check_parameters(self)
+        penalty = make_penalty(self.penalty, self.positive)
+        space = make_space(self.hypotheses)
+        X, target, loss, class_weight = self._encode(X, y, reset=True)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if class_weight is not None:
+            weight = weight * class_weight
+        if not weight.sum() > 0:
+            raise ValueError("sample_weight must have a positive sum; all weights are zero.")
+        names = getattr(self, "feature_names_in_", None)
+        dictionary = space.bind(
+            X,
+            feature_names=names,
+            feature_costs=make_costs(self.feature_costs, X.shape[1], names),
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
+        return Problem(
+            loss=loss,
+            penalty=penalty,
+            alpha=float(self.alpha),
+            dictionary=dictionary,
+            y=np.ascontiguousarray(target, dtype=np.float64),
+            weight=weight / weight.sum(),
+            fit_intercept=bool(self.fit_intercept),
+        )
+
+    def _update_for(self, problem: Problem) -> Update:
+        if self.update == "adaboost":
+            return AdaBoost()
+        if self.update == "gradboost":
+            return GradBoost()
+        return GradBoost() if problem.loss.smoothed(1.0).curvature is not None else AdaBoost()
+
+    def _solve(self, problem: Problem, X: Any, y: Any) -> None:
+        update = self._update_for(problem)
+        template = make_template(self.template, self.n_features_in_)
+        solver = Boosting(Correction(update, template), self.induce, self.corrective, self.max_features)
+        stages: list[Stage] = []
+        tasks = RoundTasks(self, X, y, lambda: self._weights(stages[-1], problem) if stages else None)
+        monitor = Monitor(self.time_budget, int(self.verbose), [*(self.callbacks or []), tasks])
+        try:
+            solution = minimize(
+                problem,
+                solver,
+                tol=self.tol,
+                max_rounds=self.max_rounds,
+                monitor=monitor,
+                warm=self._warm(problem),
+                stages=stages,
+            )
+        finally:
+            monitor.close()
+        for name, value in self._weights(solution.ensemble.stage, problem).items():
+            setattr(self, name, value)
+        self._stages = stages
+        self._record(solution, update)
+        tasks.close()
+
+    def _warm(self, problem: Problem) -> Stage | None:
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        if self.coef_.shape != (problem.n_outputs, self.n_features_in_):
+            return None
+        keys = np.flatnonzero(np.any(self.coef_ != 0, axis=0))
+        start = self.intercept_ if self.fit_intercept else np.zeros(problem.n_outputs)
+        return keys, np.ascontiguousarray(self.coef_[:, keys].T), start
+
+    def _weights(self, stage: Stage, problem: Problem) -> dict[str, Any]:
+        keys, rows, intercept = stage
+        coef = np.zeros((problem.n_outputs, self.n_features_in_))
+        coef[:, keys] = rows.T
+        active = [problem.dictionary.hypothesis(int(key)) for key in np.sort(keys)]
+        return {
+            "coef_": coef,
+            "intercept_": intercept.copy(),
+            "hypotheses_": active,
+            "n_active_": len(active),
+        }
+
+    def _record(self, solution: Solution, update: Update) -> None:
+        self.objective_ = solution.objective
+        self.dual_gap_ = solution.gap
+        self.converged_ = solution.converged
+        self.stopping_reason_ = solution.reason
+        self.n_rounds_ = solution.n_rounds
+        self.history_ = solution.history
+        self.solver_ = update.name
+        if solution.reason in REMEDIES:
+            warnings.warn(
+                f"{type(self).__name__} stopped because {REASONS[solution.reason]}: the objective is certified to be "
+                f"within {solution.gap:.2g} of the optimum, {solution.target:.2g} was wanted; "
+                f"{REMEDIES[solution.reason]}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # -- using a fitted model ---------------------------------------------------------------------------------
+
+    def _scores(self, X: Any, keys: Array, coef: Array, intercept: Array) -> Array:
+        """Scores from the active inputs alone, shape (m, k)."""
+        part = X[:, keys]
+        part = part if sp.issparse(part) else np.asarray(part, dtype=np.float64)
+        return np.asarray(part @ coef) + intercept
+
+    def _decision(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X = self._check_predict(X)
+        keys = np.flatnonzero(np.any(self.coef_ != 0, axis=0))
+        return self._scores(X, keys, self.coef_[:, keys].T, self.intercept_)
+
+    def _staged(self, X: Any) -> Iterator[Array]:
+        check_is_fitted(self)
+        X = self._check_predict(X)
+        for keys, coef, intercept in self._stages:
+            yield self._scores(X, keys, coef, intercept)
+
+    def _check_predict(self, X: Any) -> Any:
+        X = check_data(self, X, reset=False)
+        return X.tocsr() if sp.issparse(X) and X.format == "coo" else X
+
+    def get_support(self, indices: bool = False) -> Array:
+        """Which inputs the model uses.
+
+        Parameters
+        ----------
+        indices : bool, default=False
+            Return indices instead of a mask.
+
+        Returns
+        -------
+        ndarray
+            Boolean mask of shape (n_features_in_,), or the indices where it is True.
+        """
+        check_is_fitted(self)
+        mask = np.any(self.coef_ != 0, axis=0)
+        return np.flatnonzero(mask) if indices else mask
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected inputs only.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data with the columns of the fit.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples, n_active_)
+            The columns of X that the model uses, in their order.
+        """
+        check_is_fitted(self)
+        return self._check_predict(X)[:, self.get_support(indices=True)]
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the selected inputs.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of all inputs; by default those of the fit, or ``x0``, ``x1``, ...
+
+        Returns
+        -------
+        ndarray of str
+            Names of the columns that `transform` returns.
+        """
+        from sklearn.utils.validation import _check_feature_names_in
+
+        check_is_fitted(self)
+        return _check_feature_names_in(self, input_features)[self.get_support()]
+
+    def summary(self) -> str:
+        """A page of text: inputs used, weights, the certified gap, and why the fit stopped."""
+        check_is_fitted(self)
+        return summary(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags

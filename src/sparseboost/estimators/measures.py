@@ -1,0 +1,141 @@
+"""Small functions of the papers: the largest useful penalty, coverage, sparsity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+from sparseboost.estimators.sparse import SparseBoostClassifier, SparseBoostRegressor
+from sparseboost.estimators.validation import CLASSIFICATION_LOSSES
+from sparseboost.losses import Exponential, Logistic, Loss, Softmax
+
+Array = np.ndarray
+
+
+def alpha_max(
+    X: Any,
+    y: Any,
+    *,
+    loss: str | Loss | None = None,
+    penalty: Any = "l1/l2",
+    sample_weight: Any = None,
+    **parameters: Any,
+) -> float:
+    """Smallest alpha at which the model is empty.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As in `SparseBoostClassifier.fit` or `SparseBoostRegressor.fit`.
+    loss : str or Loss, optional
+        A classification loss asks for the classifier, a regression loss for the regressor. By default the logistic
+        loss for discrete y and the squared loss for continuous y.
+    penalty : {"l1", "l1/l2", "l1/linf"} or Norm, default="l1/l2"
+        The norm; penalties that never zero a row have no such alpha.
+    **parameters
+        Further parameters of the estimator, such as `fit_intercept`, `feature_costs`, `positive`, `class_weight`.
+
+    Returns
+    -------
+    float
+        max_j ‖g_j‖* / c_j at the best model without hypotheses. For the absolute loss, whose gradient is not unique
+        when several residuals are zero, an upper bound of the smallest such alpha.
+
+    References
+    ----------
+    MATH.md T5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseboost import alpha_max
+    >>> alpha_max(np.array([[1.0], [-1.0]]), [1, 0])
+    0.5
+    """
+    if loss is None:
+        discrete = type_of_target(y, input_name="y") in ("binary", "multiclass", "multilabel-indicator")
+        loss = "logistic" if discrete else "squared"
+    classifies = loss in CLASSIFICATION_LOSSES or isinstance(loss, (Logistic, Exponential, Softmax))
+    family = SparseBoostClassifier if classifies else SparseBoostRegressor
+    problem = family(loss=loss, penalty=penalty, **parameters)._problem(X, y, sample_weight)
+    if not problem.penalty.zeroes_blocks:
+        raise ValueError(
+            f"penalty {penalty!r} never empties the model; alpha_max is for 'l1', 'l1/l2' and 'l1/linf'."
+        )
+    return problem.largest_alpha
+
+
+def coverage_error(y_true: Any, y_score: Any) -> float:
+    """Mean number of classes scored at least as high as the true one: 0 is best.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or 0/1 indicator of shape (n_samples, n_classes)
+        True classes as column numbers of `y_score`, or which labels are true.
+    y_score : array-like of shape (n_samples, n_classes)
+        Scores.
+
+    Returns
+    -------
+    float
+        The coverage of Duchi & Singer: scikit-learn's `coverage_error` minus 1, and at least the error rate.
+
+    References
+    ----------
+    MATH.md T8.
+
+    Examples
+    --------
+    >>> from sparseboost import coverage_error
+    >>> coverage_error([0, 2], [[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
+    1.0
+    """
+    from sklearn.metrics import coverage_error as sklearn_coverage_error  # slow to import
+
+    y_score = np.asarray(y_score, dtype=float)
+    y_true = np.asarray(y_true)
+    if y_true.ndim == 1:
+        if y_score.ndim != 2 or y_score.shape[0] != y_true.shape[0]:
+            raise ValueError(
+                f"y_score must have one row per example and one column per class, got shape {y_score.shape} for "
+                f"{y_true.shape[0]} examples."
+            )
+        if (
+            not np.issubdtype(y_true.dtype, np.integer)
+            or y_true.min() < 0
+            or y_true.max() >= y_score.shape[1]
+        ):
+            raise ValueError(
+                "y_true must hold column numbers of y_score; encode labels with LabelEncoder first."
+            )
+        y_true = np.arange(y_score.shape[1]) == y_true[:, None]
+    return float(sklearn_coverage_error(y_true, y_score)) - 1.0
+
+
+def row_sparsity(coef: Any) -> float:
+    """Share of inputs whose weights are all zero.
+
+    Parameters
+    ----------
+    coef : array-like of shape (n_outputs, n_features), or a fitted estimator with `coef_`
+        Weights, one column per input.
+
+    Returns
+    -------
+    float
+        Between 0 (every input is used) and 1 (none is).
+
+    References
+    ----------
+    MATH.md T8.
+
+    Examples
+    --------
+    >>> from sparseboost import row_sparsity
+    >>> row_sparsity([[0.0, 1.0], [0.0, 0.0]])
+    0.5
+    """
+    weights = np.atleast_2d(np.asarray(getattr(coef, "coef_", coef), dtype=float))
+    return float(np.mean(~np.any(weights != 0, axis=0)))

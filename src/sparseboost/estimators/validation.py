@@ -1,0 +1,209 @@
+"""Checks of parameters and data; every complaint is one sentence that says what would be right."""
+
+from __future__ import annotations
+
+import copy
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from sparseboost.hypotheses import Features, HypothesisSpace
+from sparseboost.losses import Absolute, EpsInsensitive, Exponential, Huber, Loss, Squared
+from sparseboost.penalties import L1, L1L2, L1Linf, NoPenalty, Penalty, Ridge, SmoothL1
+
+Array = np.ndarray
+
+PENALTIES: dict[str | None, type[Penalty]] = {
+    "l1": L1,
+    "l1/l2": L1L2,
+    "l1/linf": L1Linf,
+    "l2": Ridge,
+    "smooth-l1": SmoothL1,
+    None: NoPenalty,
+}
+REGRESSION_LOSSES: dict[str, type[Loss]] = {
+    "squared": Squared,
+    "eps-insensitive": EpsInsensitive,
+    "absolute": Absolute,
+    "huber": Huber,
+}
+CLASSIFICATION_LOSSES = ("logistic", "exponential")
+UPDATES = ("auto", "adaboost", "gradboost")
+TEMPLATES = ("single", "greedy", "dense")
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(repr(name) for name in names)
+
+
+def check_number(
+    name: str, value: Any, *, low: float, strict: bool = False, integer: bool = False, optional: bool = False
+) -> None:
+    """Raise unless `value` is a number of the right kind and size."""
+    if optional and value is None:
+        return
+    kind = numbers.Integral if integer else numbers.Real
+    wanted = f"{'an integer' if integer else 'a finite number'} {'>' if strict else '>='} {low:g}"
+    if optional:
+        wanted += " or None"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+        raise TypeError(f"{name} must be {wanted}, got {value!r}.")
+    if not np.isfinite(value) or value < low or (strict and value == low):
+        raise ValueError(f"{name} must be {wanted}, got {value!r}.")
+
+
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """Raise unless `value` is one of the choices."""
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise ValueError(f"{name} must be one of {_listed(choices)}, got {value!r}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+
+
+def check_parameters(estimator: Any) -> None:
+    """Check everything that can be checked before the data is seen."""
+    check_number("alpha", estimator.alpha, low=0.0)
+    check_number("tol", estimator.tol, low=0.0)
+    check_number("max_rounds", estimator.max_rounds, low=0, integer=True)
+    check_number("max_features", estimator.max_features, low=1, integer=True, optional=True)
+    check_number("time_budget", estimator.time_budget, low=0.0, strict=True, optional=True)
+    check_number("verbose", int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose,
+                 low=0, integer=True)  # fmt: skip
+    for name in ("positive", "fit_intercept", "warm_start"):
+        check_flag(name, getattr(estimator, name))
+    check_choice("update", estimator.update, UPDATES)
+    if estimator.induce != "auto":
+        if isinstance(estimator.induce, str):
+            raise ValueError(f"induce must be an integer >= 1 or 'auto', got {estimator.induce!r}.")
+        check_number("induce", estimator.induce, low=1, integer=True)
+    if estimator.corrective not in (True, False, "alternate"):
+        raise ValueError(f"corrective must be True, False or 'alternate', got {estimator.corrective!r}.")
+    if isinstance(estimator.template, str):
+        check_choice("template", estimator.template, TEMPLATES)
+    if estimator.callbacks is not None and not all(callable(c) for c in estimator.callbacks):
+        raise TypeError("callbacks must be a list of functions that take the record of a round.")
+
+
+def make_penalty(penalty: Any, positive: bool) -> Penalty:
+    """The penalty behind a name, or the given object."""
+    if isinstance(penalty, Penalty):
+        if positive and not penalty.positive:
+            penalty = copy.copy(penalty)
+            penalty.positive = True
+        return penalty
+    if penalty is not None and not isinstance(penalty, str):
+        raise TypeError(f"penalty must be one of {_listed(PENALTIES)} or a Penalty object, got {penalty!r}.")
+    check_choice("penalty", penalty, PENALTIES)
+    return PENALTIES[penalty](positive=positive)
+
+
+def make_regression_loss(loss: Any) -> Loss:
+    """The regression loss behind a name, or the given object."""
+    if isinstance(loss, Loss):
+        return loss
+    if not isinstance(loss, str):
+        raise TypeError(f"loss must be one of {_listed(REGRESSION_LOSSES)} or a Loss object, got {loss!r}.")
+    check_choice("loss", loss, REGRESSION_LOSSES)
+    return REGRESSION_LOSSES[loss]()
+
+
+def make_space(hypotheses: Any) -> HypothesisSpace:
+    """The space behind a name, or the given object."""
+    if isinstance(hypotheses, HypothesisSpace):
+        return hypotheses
+    if hypotheses != "features":
+        raise ValueError(f"hypotheses must be 'features' or a HypothesisSpace object, got {hypotheses!r}.")
+    return Features()
+
+
+def make_costs(costs: Any, n_features: int, names: Array | None) -> Array | None:
+    """Costs c_j > 0 of all features, from an array or {name: cost}."""
+    if costs is None:
+        return None
+    if isinstance(costs, Mapping):
+        if names is None:
+            raise ValueError(
+                "feature_costs by name needs X with column names; give an array of costs instead."
+            )
+        position = {name: j for j, name in enumerate(names)}
+        unknown = [name for name in costs if name not in position]
+        if unknown:
+            raise ValueError(f"feature_costs names {unknown[0]!r}, which is not a column of X.")
+        array = np.ones(n_features)
+        for name, cost in costs.items():
+            array[position[name]] = cost
+    else:
+        array = np.asarray(costs, dtype=float)
+    if array.shape != (n_features,):
+        raise ValueError(
+            f"feature_costs must have one cost per feature ({n_features}), got shape {array.shape}."
+        )
+    if not (np.all(np.isfinite(array)) and np.all(array > 0)):
+        raise ValueError("feature_costs must be finite and greater than 0; drop a column to forbid it.")
+    return array
+
+
+def make_template(template: Any, n_features: int) -> str | Array:
+    """A template name, or the user's array with one entry per feature."""
+    if isinstance(template, str):
+        return template
+    try:
+        array = np.asarray(template, dtype=float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.shape != (n_features,) or not np.all(np.isfinite(array)) or np.any(array < 0):
+        raise ValueError(
+            f"template must be one of {_listed(TEMPLATES)} or an array of {n_features} finite entries >= 0, one per "
+            f"feature."
+        )
+    return array
+
+
+def column_labels(X: Any) -> list[Any] | None:
+    """Labels of the columns of a data frame of any make; None for arrays."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not hasattr(X, "shape") or callable(columns):
+        return None
+    return list(columns)
+
+
+def check_columns(estimator: Any, X: Any) -> None:
+    """Raise unless a data frame has the columns of the fit, in their order, whatever their labels are."""
+    fitted, given = getattr(estimator, "_column_labels", None), column_labels(X)
+    if fitted is None or given is None or fitted == given:
+        return
+    if sorted(map(str, fitted)) == sorted(map(str, given)):
+        problem = "in another order"
+    else:
+        strangers = [label for label in given if label not in fitted]
+        missing = [label for label in fitted if label not in given]
+        problem = f"with other names (new: {strangers[:3]}, missing: {missing[:3]})"
+    raise ValueError(
+        f"The feature names should match those that were passed during fit: the columns of X arrive {problem}; "
+        f"select them with X[model.feature_names_in_]."
+    )
+
+
+def check_data(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool, **options: Any) -> Any:
+    """scikit-learn's validation, plus column labels, and a clear word about text columns."""
+    if reset:
+        estimator._column_labels = column_labels(X)
+    else:
+        check_columns(estimator, X)
+    try:
+        return validate_data(
+            estimator, X, y, reset=reset, dtype="numeric", accept_sparse=["csc", "csr", "coo"], **options
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error) and "bytes/strings" not in str(error):
+            raise
+        raise ValueError(
+            f"X must hold numbers only; encode text and categories first, for example with OneHotEncoder ({error})."
+        ) from None
