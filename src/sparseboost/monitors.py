@@ -24,9 +24,7 @@ class Monitor:
         Each is called with the record of every round; a true return value stops the fit.
     """
 
-    def __init__(
-        self, time_budget: float | None = None, verbose: int = 0, callbacks: Sequence[Callback] = ()
-    ) -> None:
+    def __init__(self, time_budget: float | None = None, verbose: int = 0, callbacks: Sequence[Callback] = ()) -> None:
         self.history: list[Record] = []
         self._started = time.perf_counter()
         self._budget = time_budget
@@ -52,7 +50,8 @@ class Monitor:
         entry: Record = {"round": len(self.history), **fields, "seconds": self.seconds}
         self.history.append(entry)
         self._display.show(entry, target)
-        return any([bool(callback(entry)) for callback in self._callbacks])
+        answers = [callback(entry) for callback in self._callbacks]  # all of them are called, every round
+        return any(bool(answer) for answer in answers)
 
     def close(self) -> None:
         """Take the display down."""

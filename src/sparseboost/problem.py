@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from sparseboost.ensemble import Ensemble
-from sparseboost.hypotheses import Candidates, Dictionary
+from sparseboost.hypotheses import Candidates, Dictionary, Enumerable
 from sparseboost.hypotheses.base import Rank
 from sparseboost.losses import Loss
 from sparseboost.penalties import NoPenalty, Norm, Penalty
@@ -88,15 +88,22 @@ class Problem:
         empty = Ensemble.empty(self.dictionary, self.start)
         return self.survey(empty, empty.score()).candidates.violation
 
+    @property
+    def enumerable(self) -> Enumerable:
+        """The dictionary, for those who need to see all of it."""
+        if not isinstance(self.dictionary, Enumerable):
+            raise TypeError(f"{type(self.dictionary).__name__} cannot be enumerated.")
+        return self.dictionary
+
     @cached_property
     def energy(self) -> Array:
         """Σ_i s_i h_j(x_i)² of every hypothesis of an enumerable space."""
-        return self.dictionary.energy(self.weight)
+        return self.enumerable.energy(self.weight)
 
     @cached_property
     def reach(self) -> Array:
         """max_i |h_j(x_i)| of every hypothesis of an enumerable space."""
-        return self.dictionary.reach(self.weight)
+        return self.enumerable.reach(self.weight)
 
     def loss_value(self, score: Array) -> float:
         """Weighted loss of these scores."""
@@ -141,9 +148,7 @@ class Problem:
         size = float(ensemble.cost @ self.penalty.value(ensemble.coef)) if ensemble.size else 0.0
         return self.loss_value(score) + self.alpha * size - lower
 
-    def _dual_value(
-        self, dual: Array, violation: float, correlation: Array | None, ensemble: Ensemble | None
-    ) -> float:
+    def _dual_value(self, dual: Array, violation: float, correlation: Array | None, ensemble: Ensemble | None) -> float:
         limit = self.alpha / violation if violation > 0.0 else np.inf
         if isinstance(self.penalty, Norm):
             scale = self.loss.best_scale(self.y, dual, self.weight, limit)
@@ -152,16 +157,14 @@ class Problem:
         value = -float(self.weight @ self.loss.conjugate(self.y, scale * dual))
         if isinstance(self.penalty, Norm) or correlation is None:
             return value
-        cost = (
-            ensemble.cost if ensemble is not None else self.dictionary.cost(np.arange(correlation.shape[0]))
-        )
+        cost = ensemble.cost if ensemble is not None else self.dictionary.cost(np.arange(correlation.shape[0]))
         return value - self.penalty.conjugate(scale * correlation, self.alpha * cost)
 
     def _penalty_at_zero(self, ensemble: Ensemble) -> float:
         at_zero = float(self.penalty.value(np.zeros((1, self.n_outputs)))[0])
         if at_zero == 0.0:
             return 0.0
-        everything = self.dictionary.cost(slice(None))  # type: ignore[arg-type]
+        everything = self.dictionary.cost(np.arange(self.enumerable.size))
         return at_zero * float(everything.sum() - ensemble.cost.sum())
 
     def steepest(self, candidates: Candidates) -> float:

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from sparseboost.ensemble import Stage
 from sparseboost.estimators.callbacks import CallbackSupportMixin, RoundTasks
 from sparseboost.estimators.summary import REASONS, summary
 from sparseboost.estimators.validation import (
@@ -25,7 +26,6 @@ from sparseboost.estimators.validation import (
     make_space,
     make_template,
 )
-from sparseboost.ensemble import Stage
 from sparseboost.hypotheses import HypothesisSpace
 from sparseboost.losses import Loss
 from sparseboost.monitors import Callback, Monitor
@@ -78,8 +78,8 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         try:
             yield
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     # -- fitting --------------------------------------------------------------------------------------------

@@ -61,9 +61,7 @@ def alpha_max(
     family = SparseBoostClassifier if classifies else SparseBoostRegressor
     problem = family(loss=loss, penalty=penalty, **parameters)._problem(X, y, sample_weight)
     if not problem.penalty.zeroes_blocks:
-        raise ValueError(
-            f"penalty {penalty!r} never empties the model; alpha_max is for 'l1', 'l1/l2' and 'l1/linf'."
-        )
+        raise ValueError(f"penalty {penalty!r} never empties the model; alpha_max is for 'l1', 'l1/l2' and 'l1/linf'.")
     return problem.largest_alpha
 
 
@@ -102,14 +100,8 @@ def coverage_error(y_true: Any, y_score: Any) -> float:
                 f"y_score must have one row per example and one column per class, got shape {y_score.shape} for "
                 f"{y_true.shape[0]} examples."
             )
-        if (
-            not np.issubdtype(y_true.dtype, np.integer)
-            or y_true.min() < 0
-            or y_true.max() >= y_score.shape[1]
-        ):
-            raise ValueError(
-                "y_true must hold column numbers of y_score; encode labels with LabelEncoder first."
-            )
+        if not np.issubdtype(y_true.dtype, np.integer) or y_true.min() < 0 or y_true.max() >= y_score.shape[1]:
+            raise ValueError("y_true must hold column numbers of y_score; encode labels with LabelEncoder first.")
         y_true = np.arange(y_score.shape[1]) == y_true[:, None]
     return float(sklearn_coverage_error(y_true, y_score)) - 1.0
 

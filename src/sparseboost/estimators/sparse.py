@@ -298,9 +298,7 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
         score = self._decision(X)
         if self._multilabel:
             return (score > 0).astype(int)
-        return self.classes_[
-            (score[:, 0] > 0).astype(int) if self.classes_.size == 2 else score.argmax(axis=1)
-        ]
+        return self.classes_[(score[:, 0] > 0).astype(int) if self.classes_.size == 2 else score.argmax(axis=1)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

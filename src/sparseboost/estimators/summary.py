@@ -35,8 +35,7 @@ def summary(model: Any) -> str:
     lines = [
         f"{type(model).__name__}: {used} of {total} inputs used, {outputs} output{'s' if outputs > 1 else ''}",
         f"  loss {_name(model.loss)}, penalty {_name(model.penalty)}, alpha {model.alpha:g}, solver {model.solver_}",
-        f"  objective {model.objective_:.6g} (started at {empty:.6g}), "
-        f"at most {model.dual_gap_:.2g} above the optimum",
+        f"  objective {model.objective_:.6g} (started at {empty:.6g}), at most {model.dual_gap_:.2g} above the optimum",
         f"  stopped after {model.n_rounds_} rounds and {last['seconds']:.2f} s: {REASONS[model.stopping_reason_]}",
         "",
     ]
@@ -52,7 +51,7 @@ def summary(model: Any) -> str:
 
     lines.append(row("(intercept)", model.intercept_))
     rows = np.array([model.coef_[:, h.feature] for h in model.hypotheses_]).reshape(len(names), outputs)
-    order = np.argsort(-np.abs(rows).max(axis=1), kind="stable") if len(names) else []
+    order = np.argsort(-np.abs(rows).max(axis=1, initial=0.0), kind="stable")
     for j in order[:MOST_ROWS]:
         lines.append(row(names[j], rows[j]))
     if len(names) > MOST_ROWS:

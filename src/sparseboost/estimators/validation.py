@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import numbers
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from sparseboost.hypotheses import Features, HypothesisSpace
-from sparseboost.losses import Absolute, EpsInsensitive, Exponential, Huber, Loss, Squared
+from sparseboost.losses import Absolute, EpsInsensitive, Huber, Loss, Squared
 from sparseboost.penalties import L1, L1L2, L1Linf, NoPenalty, Penalty, Ridge, SmoothL1
 
 Array = np.ndarray
@@ -51,7 +52,7 @@ def check_number(
         wanted += " or None"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
         raise TypeError(f"{name} must be {wanted}, got {value!r}.")
-    if not np.isfinite(value) or value < low or (strict and value == low):
+    if not math.isfinite(value) or value < low or (strict and value == low):
         raise ValueError(f"{name} must be {wanted}, got {value!r}.")
 
 
@@ -129,9 +130,7 @@ def make_costs(costs: Any, n_features: int, names: Array | None) -> Array | None
         return None
     if isinstance(costs, Mapping):
         if names is None:
-            raise ValueError(
-                "feature_costs by name needs X with column names; give an array of costs instead."
-            )
+            raise ValueError("feature_costs by name needs X with column names; give an array of costs instead.")
         position = {name: j for j, name in enumerate(names)}
         unknown = [name for name in costs if name not in position]
         if unknown:
@@ -142,9 +141,7 @@ def make_costs(costs: Any, n_features: int, names: Array | None) -> Array | None
     else:
         array = np.asarray(costs, dtype=float)
     if array.shape != (n_features,):
-        raise ValueError(
-            f"feature_costs must have one cost per feature ({n_features}), got shape {array.shape}."
-        )
+        raise ValueError(f"feature_costs must have one cost per feature ({n_features}), got shape {array.shape}.")
     if not (np.all(np.isfinite(array)) and np.all(array > 0)):
         raise ValueError("feature_costs must be finite and greater than 0; drop a column to forbid it.")
     return array

@@ -101,6 +101,32 @@ class Dictionary(ABC):
         """The hypothesis behind a key, free of the bound data."""
 
 
+class Enumerable(Dictionary):
+    """A dictionary whose hypotheses can be written down: keys are 0 … size − 1, and search is exact."""
+
+    size: int
+
+    @abstractmethod
+    def correlate(self, force: Array) -> Array:
+        """Σ_i h_j(x_i) force_i of every hypothesis, shape (size, k)."""
+
+    @abstractmethod
+    def split_correlate(self, keys: Array, up: Array, down: Array) -> tuple[Array, Array]:
+        """μ⁺ and μ⁻ of these hypotheses (T1), each of shape (len(keys), k)."""
+
+    @abstractmethod
+    def energy(self, weight: Array) -> Array:
+        """Σ_i s_i h_j(x_i)² of every hypothesis."""
+
+    @abstractmethod
+    def reach(self, weight: Array) -> Array:
+        """max_i |h_j(x_i)| of every hypothesis, over examples that have weight."""
+
+    @abstractmethod
+    def absolute_scores(self, template: Array) -> Array:
+        """Σ_j a_j |h_j(x_i)| of every example."""
+
+
 class HypothesisSpace(ABC):
     """A description of hypotheses, before any data."""
 

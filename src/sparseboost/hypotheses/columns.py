@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +17,7 @@ Array = np.ndarray
 class Columns:
     """Columns h_j(x_i) in double precision, with the sums over examples that updates need."""
 
-    matrix: Array | sp.csc_array
+    matrix: Any  # ndarray in column order, or csc_array
 
     @property
     def size(self) -> int:
@@ -77,6 +78,4 @@ class Columns:
         """The columns where `mask` is True."""
         if np.all(mask):
             return self
-        return Columns(
-            self.matrix[:, mask] if sp.issparse(self.matrix) else np.asfortranarray(self.matrix[:, mask])
-        )
+        return Columns(self.matrix[:, mask] if sp.issparse(self.matrix) else np.asfortranarray(self.matrix[:, mask]))

@@ -14,8 +14,8 @@ from sparseboost import kernels
 from sparseboost.hypotheses.base import (
     Array,
     Candidates,
-    Dictionary,
     DualNorm,
+    Enumerable,
     Hypothesis,
     HypothesisSpace,
     Rank,
@@ -72,22 +72,18 @@ class Features(HypothesisSpace):
             X = X.tocsc()  # the one copy a sparse fit makes; CSC input is used as it is
             if X.dtype not in (np.float32, np.float64):
                 X = X.astype(np.float64)
-            if (
-                not X.has_canonical_format
-            ):  # entries given twice are summed, in a copy: the input is the user's
+            if not X.has_canonical_format:  # entries given twice are summed, in a copy: the input is the user's
                 X = X.copy()
                 X.sum_duplicates()
         return FeatureDictionary(X, feature_names, feature_costs, n_jobs)
 
 
-class FeatureDictionary(Dictionary):
+class FeatureDictionary(Enumerable):
     """All columns of X. Dense data keeps its type and memory order; blocks are converted as they are needed."""
 
     exact = True
 
-    def __init__(
-        self, X: Any, feature_names: Sequence[str] | None, feature_costs: Array | None, n_jobs: int
-    ) -> None:
+    def __init__(self, X: Any, feature_names: Sequence[str] | None, feature_costs: Array | None, n_jobs: int) -> None:
         self.X = X
         self.size = int(X.shape[1])
         self.n_jobs = n_jobs
@@ -134,7 +130,6 @@ class FeatureDictionary(Dictionary):
     # -- sums over examples, for all features -------------------------------------------------------------
 
     def correlate(self, force: Array) -> Array:
-        """Σ_i x_ij force_i for every feature, shape (n, k)."""
         if sp.issparse(self.X):
             return self._correlate_sparse(np.ascontiguousarray(force))
         if self.X.dtype == np.float64:
@@ -153,7 +148,7 @@ class FeatureDictionary(Dictionary):
         X = self.X
         jobs = min(self.n_jobs, self.size)
         # equal numbers of stored entries per thread; every column is summed by one thread, so bits do not change
-        edges = np.searchsorted(X.indptr, np.linspace(0, X.nnz, jobs + 1)[1:-1]) if jobs > 1 else []
+        edges: Array = np.searchsorted(X.indptr, np.linspace(0, X.nnz, jobs + 1)[1:-1]) if jobs > 1 else np.empty(0)
         bounds = [0, *map(int, edges), self.size]
 
         def work(first: int, last: int) -> None:
@@ -167,22 +162,18 @@ class FeatureDictionary(Dictionary):
         return out
 
     def split_correlate(self, keys: Array, up: Array, down: Array) -> tuple[Array, Array]:
-        """μ⁺ and μ⁻ of these features (T1), each of shape (len(keys), k)."""
         plus, minus = np.empty((keys.size, up.shape[1])), np.empty((keys.size, up.shape[1]))
         for part in self._parts(keys.size, self.X.shape[0]):
             plus[part], minus[part] = self.columns(keys[part]).split_correlate(up, down)
         return plus, minus
 
     def energy(self, weight: Array) -> Array:
-        """Σ_i s_i x_ij² of every feature."""
         return self._per_column(lambda columns: columns.energy(weight))
 
     def reach(self, weight: Array) -> Array:
-        """max_i |x_ij| of every feature, over examples that have weight."""
         return self._per_column(lambda columns: columns.reach(weight))
 
     def absolute_scores(self, template: Array) -> Array:
-        """Σ_j a_j |x_ij| of every example."""
         total = np.zeros(self.X.shape[0])
         for part in self._parts(self.size, self.X.shape[0]):
             total += np.asarray(abs(self.columns(self._keys[part]).matrix) @ template[part])

@@ -16,9 +16,7 @@ from sparseboost.kernels.rows import exponential_decrease, exponential_row, row_
 
 
 @compiled
-def sweep(
-    exponential, data, indices, indptr, room, strength, coef, kind, positive, loss, y, weight, score, up, down
-):  # type: ignore[no-untyped-def]
+def sweep(exponential, data, indices, indptr, room, strength, coef, kind, positive, loss, y, weight, score, up, down):  # type: ignore[no-untyped-def]
     """Update every row once, in order; return the decrease the bounds guarantee.
 
     `room` is a_j of the exponential bound (AdaBoost) or the step η_j of the quadratic one (GradBoost); rows with

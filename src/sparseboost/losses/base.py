@@ -70,11 +70,7 @@ class Loss(ABC):
             def slope(constant: float, column: Array = column) -> float:
                 return float(weight @ self.gradient(column, np.full_like(column, constant))[:, 0])
 
-            best[r] = (
-                low
-                if low == high
-                else brentq(slope, low, high, xtol=1e-14 * max(1.0, high - low), rtol=1e-15)
-            )
+            best[r] = low if low == high else brentq(slope, low, high, xtol=1e-14 * max(1.0, high - low), rtol=1e-15)
         return best
 
     def balance(self, y: Array, dual: Array, weight: Array) -> Array:

@@ -66,9 +66,7 @@ class Penalty(ABC):
         """Whether AdaBoost's sub-problem has a closed form for blocks of this many entries."""
         return False
 
-    def exponential_step(
-        self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array
-    ) -> Array:
+    def exponential_step(self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array) -> Array:
         """argmin_V Σ_r a[μ⁺e^{−(v−w)/a} + μ⁻e^{(v−w)/a}] + strength·ρ(v) for every block (D1–D4).
 
         Parameters
@@ -105,7 +103,7 @@ class Norm(Penalty):
 
     @abstractmethod
     def extreme_point(self, gradient: Array) -> Array:
-        """argmin ⟨gradient, W⟩ over the unit ball of ρ, per block: the vertex Frank–Wolfe moves to."""
+        """Argmin ⟨gradient, W⟩ over the unit ball of ρ, per block: the vertex Frank–Wolfe moves to."""
 
     def project(self, blocks: Array, radius: float, cost: Array | float = 1.0) -> Array:
         """Nearest point with Σ_j c_j ρ(W_j) ≤ radius: the prox whose threshold meets the radius."""
@@ -125,9 +123,7 @@ class Norm(Penalty):
         return self.prox(blocks, threshold * cost)
 
 
-def entrywise_exponential_step(
-    blocks: Array, plus: Array, minus: Array, room: Array, strength: Array
-) -> Array:
+def entrywise_exponential_step(blocks: Array, plus: Array, minus: Array, room: Array, strength: Array) -> Array:
     """D1 for every entry separately, in the stable form of T7."""
     lam, a = strength[:, None], room[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -37,9 +37,7 @@ class L1(Norm):
     def has_exponential_step(self, n_outputs: int) -> bool:
         return True
 
-    def exponential_step(
-        self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array
-    ) -> Array:
+    def exponential_step(self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array) -> Array:
         moved = entrywise_exponential_step(blocks, plus, minus, room, strength)
         return np.maximum(moved, 0.0) if self.positive else moved
 

@@ -32,9 +32,7 @@ class L1L2(Norm):
     def has_exponential_step(self, n_outputs: int) -> bool:
         return n_outputs == 1
 
-    def exponential_step(
-        self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array
-    ) -> Array:
+    def exponential_step(self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array) -> Array:
         if blocks.shape[1] != 1:
             return super().exponential_step(blocks, plus, minus, room, strength)
         moved = entrywise_exponential_step(blocks, plus, minus, room, strength)

@@ -37,9 +37,7 @@ class L1Linf(Norm):
     def has_exponential_step(self, n_outputs: int) -> bool:
         return True
 
-    def exponential_step(
-        self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array
-    ) -> Array:
+    def exponential_step(self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array) -> Array:
         free = entrywise_exponential_step(blocks, plus, minus, room, np.zeros_like(strength))
         tied = room[:, None] * self._clipped_logs(blocks / room[:, None], plus, minus, strength)
         moved = np.where(strength[:, None] > 0, tied, free)

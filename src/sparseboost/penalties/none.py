@@ -25,8 +25,6 @@ class NoPenalty(Penalty):
     def has_exponential_step(self, n_outputs: int) -> bool:
         return True
 
-    def exponential_step(
-        self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array
-    ) -> Array:
+    def exponential_step(self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array) -> Array:
         moved = entrywise_exponential_step(blocks, plus, minus, room, np.zeros_like(strength))
         return np.maximum(moved, 0.0) if self.positive else moved

@@ -26,7 +26,7 @@ class SmoothL1(Penalty):
         return np.abs(self.signed(gradient)).max(axis=1)
 
     def _shrink(self, blocks: Array, threshold: Array) -> Array:
-        # root of w − v + t·tanh(w/2), concave and increasing for w ≥ 0: after one step Newton climbs to it from the left
+        # root of w − v + t·tanh(w/2), concave and increasing for w ≥ 0: after one step Newton climbs from the left
         size = np.abs(blocks)
         w = size.copy()
         for _ in range(100):
@@ -44,9 +44,7 @@ class SmoothL1(Penalty):
     def has_exponential_step(self, n_outputs: int) -> bool:
         return True
 
-    def exponential_step(
-        self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array
-    ) -> Array:
+    def exponential_step(self, blocks: Array, plus: Array, minus: Array, room: Array, strength: Array) -> Array:
         lam = strength[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             pull = np.log(plus + lam * expit(-blocks)) - np.log(minus + lam * expit(blocks))

@@ -41,7 +41,7 @@ class AdaBoost(Update):
         return self._step(problem, rows, plus, minus, room, strength)
 
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
-        plus, minus = problem.dictionary.split_correlate(keys, *force(problem, score))
+        plus, minus = problem.enumerable.split_correlate(keys, *force(problem, score))
         room = self._inverse(problem.reach[keys], problem)
         strength = problem.alpha * problem.dictionary.cost(keys)
         return self._step(problem, np.zeros_like(plus), plus, minus, room, strength)[1]
@@ -60,14 +60,14 @@ class AdaBoost(Update):
     def template_size(self, problem: Problem, template: Array) -> tuple[float, float, str]:
         room = problem.driving_loss.room
         assert room is not None
-        sums = problem.dictionary.absolute_scores(template)[problem.weight > 0]
+        sums = problem.enumerable.absolute_scores(template)[problem.weight > 0]
         if isinstance(problem.penalty, SmoothL1):
             sums = np.append(sums, room * template.max(initial=0.0))
         return float(sums.max(initial=0.0)), room, "max_i Σ_j a_j |x_ij|"
 
     @staticmethod
     def _inverse(reach: Array, problem: Problem) -> Array:
-        """a = β/reach; 0 for a zero column. Smooth ℓ1 brings pseudo-examples of size 1, so a ≤ 1 there."""
+        """A = β/reach; 0 for a zero column. Smooth ℓ1 brings pseudo-examples of size 1, so a ≤ 1 there."""
         room = problem.driving_loss.room
         assert room is not None
         inverse = np.divide(room, reach, out=np.zeros_like(reach), where=reach > 0)

@@ -44,9 +44,7 @@ class Solver(ABC):
         ensemble = Ensemble.empty(problem.dictionary, problem.start)
         if warm is not None:
             keys, coef, intercept = warm
-            ensemble = replace(
-                ensemble.extend(problem.dictionary, keys), coef=coef.copy(), intercept=intercept.copy()
-            )
+            ensemble = replace(ensemble.extend(problem.dictionary, keys), coef=coef.copy(), intercept=intercept.copy())
         return State(ensemble, ensemble.score(), problem)
 
     @abstractmethod
@@ -123,9 +121,7 @@ def minimize(
                 reason = "max_rounds"
         if reason is not None:
             ensemble = state.ensemble.prune() if problem.penalty.zeroes_blocks else state.ensemble
-            return Solution(
-                ensemble, survey.objective, survey.gap, target, converged, reason, rounds, monitor.history
-            )
+            return Solution(ensemble, survey.objective, survey.gap, target, converged, reason, rounds, monitor.history)
         state = solver.step(state, survey, target, monitor)
         rounds += 1
 

@@ -142,9 +142,7 @@ class Correction:
                 f"{limit:g}; divide the template by {size / limit:.6g}."
             )
 
-    def run(
-        self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor
-    ) -> Corrected:
+    def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
         """Repeat until the gap of the active hypotheses is at most `target`, or nothing moves any more."""
         work = Workspace(problem, ensemble, score)
         room = self._room(problem, ensemble)

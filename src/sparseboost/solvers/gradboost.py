@@ -63,9 +63,7 @@ class GradBoost(Update):
         return np.divide(1.0, curvature * energy, out=np.zeros_like(energy), where=energy > 0)
 
     @staticmethod
-    def _step(
-        problem: Problem, rows: Array, gradient: Array, room: Array, strength: Array
-    ) -> tuple[Array, Array]:
+    def _step(problem: Problem, rows: Array, gradient: Array, room: Array, strength: Array) -> tuple[Array, Array]:
         penalty = problem.penalty
         moved = penalty.prox(rows - room[:, None] * gradient, room * strength)
         change = moved - rows

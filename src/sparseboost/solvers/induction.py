@@ -119,7 +119,7 @@ class Boosting(Solver):
         if self.corrective is False:
             return 1
         if not state.problem.penalty.zeroes_blocks:
-            return state.problem.dictionary.size
+            return state.problem.enumerable.size
         return max(FEWEST_INDUCED, state.ensemble.support)
 
     def _rank(self, state: State, keys: Array, correlation: Array) -> Array:

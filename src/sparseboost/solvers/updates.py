@@ -76,6 +76,4 @@ class Update(ABC):
         """Guaranteed decrease of every active row if it moved alone."""
         room = self.single_room(problem, ensemble.columns)
         strength = problem.strength(ensemble)
-        return self.propose(problem, ensemble.columns, ensemble.coef, room, strength, force(problem, score))[
-            1
-        ]
+        return self.propose(problem, ensemble.columns, ensemble.coef, room, strength, force(problem, score))[1]
