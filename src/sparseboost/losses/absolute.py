@@ -37,6 +37,10 @@ class ClippedResidual(Loss):
     def local_curvature(self, y: Array, score: Array) -> Array:
         return np.where(np.abs(score - y) <= self.width, self.height / self.width, 0.0)
 
+    def model_curvature(self, y: Array, score: Array) -> Array:
+        # the Hessian vanishes outside; height/max(|t|, width) is the curvature of a parabola that stays above the loss
+        return self.height / np.maximum(np.abs(score - y), self.width)
+
     def conjugate(self, y: Array, dual: Array) -> Array:
         inside = np.abs(dual) <= self.height * (1.0 + 1e-12)
         return np.where(inside, dual * y + dual**2 * (self.width / (2.0 * self.height)), np.inf).sum(axis=1)
@@ -56,8 +60,8 @@ class Huber(ClippedResidual):
     """
 
     def __init__(self, delta: float = 1.0) -> None:
-        if not delta > 0:
-            raise ValueError(f"Huber needs delta > 0, got {delta!r}.")
+        if not (delta > 0 and np.isfinite(delta)):
+            raise ValueError(f"Huber needs a finite delta > 0, got {delta!r}.")
         super().__init__(width=float(delta), height=float(delta))
 
     def __repr__(self) -> str:
@@ -71,6 +75,8 @@ class Absolute(Loss):
     ----------
     MATH.md T3 (absolute).
     """
+
+    smooth = False
 
     def value(self, y: Array, score: Array) -> Array:
         return np.abs(score - y).sum(axis=1)

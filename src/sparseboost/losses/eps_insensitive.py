@@ -60,7 +60,8 @@ class EpsInsensitive(Loss):
         size = np.abs(dual)
         inside = np.minimum(size, 1.0 - 1e-16)
         tail = np.exp(-2.0 * self.eps)
-        root = inside * (1.0 + tail) / 2.0 + np.sqrt(tail + (inside * (1.0 - tail) / 2.0) ** 2)
+        root = inside * (1.0 + tail) / 2.0 + np.hypot(np.exp(-self.eps), inside * (1.0 - tail) / 2.0)
+        root = np.maximum(root, np.finfo(float).tiny)  # e^−ε underflows for wide tubes
         t = self.eps + np.log(root) - np.log1p(-inside)
         value = inside * t - np.logaddexp(0.0, t - self.eps) - np.logaddexp(0.0, -t - self.eps)
         value = np.where(size >= 1.0, self.eps, value)
