@@ -150,6 +150,8 @@ def _linf_step(row, plus, minus, room, strength, positive, scratch, order):  # t
         if sign[r] != 0.0:
             reach[r] = 0.5 * (high[r] - low[r])
             pull = _log_add(pull, high[r] + math.log1p(-math.exp(low[r] - high[r])))
+        else:  # stays at 0 and must not count for the level, also when rounding makes the search run past the others
+            high[r], low[r] = -np.inf, -np.inf
     log_lam = math.log(strength)
     if pull <= log_lam:
         for r in range(k):
