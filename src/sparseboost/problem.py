@@ -110,10 +110,18 @@ class Problem:
         return float(self.weight @ self.loss.value(self.y, score))
 
     def objective(self, ensemble: Ensemble, score: Array) -> float:
-        """Weighted loss plus penalty."""
-        size = float(ensemble.cost @ self.penalty.value(ensemble.coef)) if ensemble.size else 0.0
-        outside = self._penalty_at_zero(ensemble) if not isinstance(self.penalty, Norm) else 0.0
-        return self.loss_value(score) + self.alpha * (size + outside)
+        """Weighted loss plus penalty, of all hypotheses."""
+        outside = 0.0 if isinstance(self.penalty, Norm) else self.alpha * self._penalty_at_zero(ensemble)
+        return self.loss_value(score) + self.penalty_value(ensemble) + outside
+
+    def penalty_value(self, ensemble: Ensemble) -> float:
+        """α Σ_j c_j ρ(W_j) of the active hypotheses."""
+        return self.alpha * float(ensemble.cost @ self.penalty.value(ensemble.coef)) if ensemble.size else 0.0
+
+    def driving_objective(self, ensemble: Ensemble, score: Array) -> float:
+        """What the updates lower: the driving loss plus the penalty of the active hypotheses."""
+        loss = float(self.weight @ self.driving_loss.value(self.y, score))
+        return loss + self.penalty_value(ensemble)
 
     def strength(self, ensemble: Ensemble) -> Array:
         """α·c_j of the active hypotheses."""
@@ -145,8 +153,7 @@ class Problem:
         correlation = ensemble.columns.correlate(self.weight[:, None] * dual)
         violation = float(self.penalty.violation(correlation, ensemble.cost).max(initial=0.0))
         lower = self._dual_value(dual, violation, correlation, ensemble)
-        size = float(ensemble.cost @ self.penalty.value(ensemble.coef)) if ensemble.size else 0.0
-        return self.loss_value(score) + self.alpha * size - lower
+        return self.loss_value(score) + self.penalty_value(ensemble) - lower
 
     def _dual_value(self, dual: Array, violation: float, correlation: Array | None, ensemble: Ensemble | None) -> float:
         limit = self.alpha / violation if violation > 0.0 else np.inf

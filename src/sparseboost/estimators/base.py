@@ -31,8 +31,7 @@ from sparseboost.losses import Loss
 from sparseboost.monitors import Callback, Monitor
 from sparseboost.penalties import Penalty
 from sparseboost.problem import Problem
-from sparseboost.solvers import AdaBoost, Boosting, Correction, GradBoost, Solution, minimize
-from sparseboost.solvers.updates import Update
+from sparseboost.solvers import AdaBoost, Boosting, Correction, Corrector, GradBoost, Newton, Solution, minimize
 
 Array = np.ndarray
 
@@ -112,17 +111,21 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
             fit_intercept=bool(self.fit_intercept),
         )
 
-    def _update_for(self, problem: Problem) -> Update:
+    def _corrector(self, problem: Problem) -> Corrector:
+        """The papers' update of that name; "auto" is Newton where it applies, else the update the loss allows."""
+        template = make_template(self.template, self.n_features_in_)
         if self.update == "adaboost":
-            return AdaBoost()
+            return Correction(AdaBoost(), template)
         if self.update == "gradboost":
-            return GradBoost()
-        return GradBoost() if problem.loss.smoothed(1.0).curvature is not None else AdaBoost()
+            return Correction(GradBoost(), template)
+        driving = problem if problem.loss.smooth else problem.smoothed(1.0)
+        if self.corrective is True and self.template == "single" and Newton.applies(driving):
+            return Newton()
+        return Correction(GradBoost() if driving.driving_loss.curvature is not None else AdaBoost(), template)
 
     def _solve(self, problem: Problem, X: Any, y: Any) -> None:
-        update = self._update_for(problem)
-        template = make_template(self.template, self.n_features_in_)
-        solver = Boosting(Correction(update, template), self.induce, self.corrective, self.max_features)
+        corrector = self._corrector(problem)
+        solver = Boosting(corrector, self.induce, self.corrective, self.max_features)
         stages: list[Stage] = []
         tasks = RoundTasks(self, X, y, lambda: self._weights(stages[-1], problem) if stages else None)
         monitor = Monitor(self.time_budget, int(self.verbose), [*(self.callbacks or []), tasks])
@@ -141,7 +144,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         for name, value in self._weights(solution.ensemble.stage, problem).items():
             setattr(self, name, value)
         self._stages = stages
-        self._record(solution, update)
+        self._record(solution, corrector)
         tasks.close()
 
     def _warm(self, problem: Problem) -> Stage | None:
@@ -165,14 +168,14 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
             "n_active_": len(active),
         }
 
-    def _record(self, solution: Solution, update: Update) -> None:
+    def _record(self, solution: Solution, corrector: Corrector) -> None:
         self.objective_ = solution.objective
         self.dual_gap_ = solution.gap
         self.converged_ = solution.converged
         self.stopping_reason_ = solution.reason
         self.n_rounds_ = solution.n_rounds
         self.history_ = solution.history
-        self.solver_ = update.name
+        self.solver_ = corrector.name
         if solution.reason in REMEDIES:
             warnings.warn(
                 f"{type(self).__name__} stopped because {REASONS[solution.reason]}: the objective is certified to be "

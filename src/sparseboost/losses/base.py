@@ -34,6 +34,7 @@ class Loss(ABC):
     room: float | None = None
     kernel: tuple[int, float, float] | None = None
     multiclass: ClassVar[bool] = False
+    smooth: ClassVar[bool] = True
 
     @abstractmethod
     def value(self, y: Array, score: Array) -> Array:
@@ -50,6 +51,10 @@ class Loss(ABC):
     def local_curvature(self, y: Array, score: Array) -> Array | None:
         """Diagonal of the Hessian in the scores, shape (m, k); None where the loss has none."""
         return None
+
+    def model_curvature(self, y: Array, score: Array) -> Array | None:
+        """Curvature of the quadratic model a Newton step minimises: diagonal entries, or softmax's probabilities."""
+        return self.local_curvature(y, score)
 
     def split(self, y: Array, score: Array) -> tuple[Array, Array]:
         """Non-negative parts (up, down) with gradient = up − down, as the correlations μ± of T1 need them."""

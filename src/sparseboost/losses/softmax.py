@@ -60,6 +60,9 @@ class Softmax(Loss):
         up, down = self.split(y, score)
         return (up + down) * (1.0 - up - down)
 
+    def model_curvature(self, y: Array, score: Array) -> Array:
+        return softmax_rows(score, axis=1)
+
     def conjugate(self, y: Array, dual: Array) -> Array:
         u = dual + self._one_hot(y)
         inside = (u.min(axis=1) >= -1e-12) & (np.abs(u.sum(axis=1) - 1.0) <= 1e-9)

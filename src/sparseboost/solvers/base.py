@@ -22,6 +22,7 @@ class State:
     ensemble: Ensemble
     score: Array
     problem: Problem
+    inducing: bool = True  # whether the next round may add hypotheses
     added: int = 0
     pruned: int = 0
     bound: float = 0.0  # decrease of the objective that the last step guaranteed

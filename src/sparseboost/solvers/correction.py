@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from sparseboost.solvers.updates import Update, force
 Array = np.ndarray
 ROUNDS_PER_CHECK = 10
 MOST_CHECKS = 100
+NOTHING = 1e-24  # a guaranteed decrease below this share of the empty objective moves no certificate
 
 
 class Workspace:
@@ -110,7 +112,25 @@ class Corrected(NamedTuple):
     stalled: bool
 
 
-class Correction:
+class Corrector(ABC):
+    """A way of re-optimising the weights of the active hypotheses."""
+
+    name: str
+
+    @abstractmethod
+    def check(self, problem: Problem) -> None:
+        """Raise a ValueError that names the remedy if this does not work for the problem."""
+
+    @abstractmethod
+    def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
+        """Repeat until the gap of the active hypotheses is at most `target`, or nothing moves any more."""
+
+    @abstractmethod
+    def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
+        """How much hypotheses outside the active set promise."""
+
+
+class Correction(Corrector):
     """Rounds of one update under one template.
 
     Parameters
@@ -129,9 +149,9 @@ class Correction:
     def __init__(self, update: Update, template: str | Array = "single") -> None:
         self.update = update
         self.template = template
+        self.name = update.name
 
     def check(self, problem: Problem) -> None:
-        """Raise a ValueError if the update or the template is not valid for the problem."""
         self.update.check(problem)
         if isinstance(self.template, str):
             return
@@ -143,7 +163,6 @@ class Correction:
             )
 
     def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
-        """Repeat until the gap of the active hypotheses is at most `target`, or nothing moves any more."""
         work = Workspace(problem, ensemble, score)
         room = self._room(problem, ensemble)
         bound, stalled = 0.0, False
@@ -152,7 +171,7 @@ class Correction:
             for _ in range(ROUNDS_PER_CHECK):
                 recent += work.shift(self.update) + self._round(work, room)
             bound += recent
-            stalled = recent <= 1e-15 * abs(problem.empty_objective)
+            stalled = recent <= NOTHING * abs(problem.empty_objective)
             if stalled or monitor.out_of_time:
                 break
             if problem.restricted_gap(work.ensemble(ensemble), work.score) <= target:
@@ -171,7 +190,11 @@ class Correction:
         else:
             bound += self._round(work, np.where(chosen, self._room(problem, ensemble), 0.0))
         moved = work.ensemble(ensemble)
-        return Corrected(moved, work.score, bound, bound <= 1e-15 * abs(problem.empty_objective))
+        return Corrected(moved, work.score, bound, bound <= NOTHING * abs(problem.empty_objective))
+
+    def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
+        scores = self.update.rank(problem, score, keys, correlation)
+        return scores if isinstance(self.template, str) else np.where(self.template[keys] > 0, scores, 0.0)
 
     def _room(self, problem: Problem, ensemble: Ensemble) -> Array:
         if not isinstance(self.template, str):

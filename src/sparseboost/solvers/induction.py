@@ -11,7 +11,7 @@ from sparseboost.ensemble import Ensemble, Stage
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem, Survey
 from sparseboost.solvers.base import Request, Solver, State
-from sparseboost.solvers.correction import Corrected, Correction
+from sparseboost.solvers.correction import Corrected, Correction, Corrector
 
 Array = np.ndarray
 FEWEST_INDUCED = 10
@@ -23,8 +23,8 @@ class Boosting(Solver):
 
     Parameters
     ----------
-    correction : Correction
-        How weights are re-optimised.
+    correction : Corrector
+        How weights are re-optimised; sequential and alternating boosting need a `Correction`.
     induce : int or "auto"
         How many hypotheses may enter per round; "auto" doubles the active set, from ten.
     corrective : bool or "alternate"
@@ -40,7 +40,7 @@ class Boosting(Solver):
 
     def __init__(
         self,
-        correction: Correction,
+        correction: Corrector,
         induce: int | Literal["auto"] = "auto",
         corrective: bool | Literal["alternate"] = True,
         max_active: int | None = None,
@@ -49,14 +49,9 @@ class Boosting(Solver):
         self.induce = induce
         self.corrective = corrective
         self.max_active = max_active
-        self._inducing = True
 
     def init(self, problem: Problem, warm: Stage | None = None) -> State:
-        if problem.loss.smoothed(1.0) is not problem.loss:
-            self.correction.check(problem.smoothed(1.0))
-        else:
-            self.correction.check(problem)
-        self._inducing = True
+        self.correction.check(problem if problem.loss.smooth else problem.smoothed(1.0))
         return super().init(problem, warm)
 
     def request(self, state: State) -> Request:
@@ -74,45 +69,42 @@ class Boosting(Solver):
         before = state.ensemble
         candidates = survey.candidates.keys
         inner = target * 0.5 if candidates.size == 0 else max(target * 0.5, survey.gap * INNER_FRACTION)
-        if self.corrective is True:
-            ensemble = before.extend(problem.dictionary, candidates)
-            found = self.correction.run(problem, ensemble, state.score, inner, monitor)
-        elif self.corrective is False:
-            ensemble, found = self._sequential(problem, before, state.score, candidates)
-        elif self._inducing and candidates.size:
-            ensemble = before.extend(problem.dictionary, candidates)
-            fresh = np.arange(ensemble.size) >= before.size
-            found = self.correction.once(problem, ensemble, state.score, fresh)
-            self._inducing = False
+        ensemble = before.extend(problem.dictionary, candidates)
+        inducing = True
+        if self.corrective is False:
+            found = self._sequential(problem, ensemble, state.score)
+        elif self.corrective == "alternate" and candidates.size:
+            found = self._once(problem, ensemble, state.score, np.arange(ensemble.size) >= before.size)
+            inducing = False
         else:
-            ensemble = before
-            found = self.correction.run(problem, before, state.score, inner, monitor)
-            self._inducing = True
+            found = self.correction.run(problem, ensemble, state.score, inner, monitor)
         kept = found.ensemble.prune() if problem.penalty.zeroes_blocks else found.ensemble
         new = int(np.isin(kept.keys, before.keys, invert=True).sum())
         return State(
             kept,
             found.score,
             problem,
+            inducing=inducing,
             added=new,
             pruned=before.size + new - kept.size,
             bound=found.bound,
-            stalled=found.stalled,
+            stalled=found.stalled and problem is state.problem,
         )
 
-    def _sequential(
-        self, problem: Problem, before: Ensemble, score: Array, candidates: Array
-    ) -> tuple[Ensemble, Corrected]:
+    def _sequential(self, problem: Problem, ensemble: Ensemble, score: Array) -> Corrected:
         """Update the rows that promise most once, whether they are new or active already (D9, N = induce)."""
-        ensemble = before.extend(problem.dictionary, candidates)
+        assert isinstance(self.correction, Correction)
         gains = self.correction.update.gains(problem, ensemble, score)
-        most = ensemble.size if self.induce == "auto" else int(self.induce)
         chosen = np.zeros(ensemble.size, dtype=bool)
-        chosen[np.argsort(-gains, kind="stable")[:most]] = True
-        return ensemble, self.correction.once(problem, ensemble, score, chosen)
+        chosen[np.argsort(-gains, kind="stable")[: 1 if self.induce == "auto" else self.induce]] = True
+        return self._once(problem, ensemble, score, chosen)
+
+    def _once(self, problem: Problem, ensemble: Ensemble, score: Array, chosen: Array) -> Corrected:
+        assert isinstance(self.correction, Correction)
+        return self.correction.once(problem, ensemble, score, chosen)
 
     def _count(self, state: State) -> int:
-        if self.corrective == "alternate" and not self._inducing:
+        if not state.inducing:
             return 0
         if self.induce != "auto":
             return int(self.induce)
@@ -124,16 +116,15 @@ class Boosting(Solver):
 
     def _rank(self, state: State, keys: Array, correlation: Array) -> Array:
         problem = state.problem
-        if problem.driving_loss.smoothed(1.0) is not problem.driving_loss:  # first look at a non-smooth loss
+        if not problem.driving_loss.smooth:  # the first look at a non-smooth loss: there is no bound to score by
             return problem.penalty.violation(correlation, problem.dictionary.cost(keys))
-        scores = self.correction.update.rank(problem, state.score, keys, correlation)
-        if isinstance(self.correction.template, str):
-            return scores
-        return np.where(self.correction.template[keys] > 0, scores, 0.0)
+        return self.correction.rank(problem, state.score, keys, correlation)
 
     @staticmethod
     def _smoothing(problem: Problem, survey: Survey, target: float) -> Problem:
         """A non-smooth loss is replaced by one within a fraction of the gap that is left to close."""
-        if problem.loss.smoothed(1.0) is problem.loss:
+        if problem.loss.smooth:
             return problem
-        return problem.smoothed(max(target * 0.5, survey.gap * INNER_FRACTION))
+        width = max(target * 0.5, survey.gap * INNER_FRACTION)
+        smoothed = problem.smoothed(width)
+        return problem if smoothed.driving_loss == problem.driving_loss else smoothed

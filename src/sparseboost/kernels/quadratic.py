@@ -1,0 +1,188 @@
+"""Block coordinate descent on the quadratic model that one Newton step solves.
+
+The model of a row is ½ Σ_r d_r w_r² − b_r w_r + strength·ρ(w), with the diagonal d at least the row's own block of
+the Hessian, so that every row step lowers the model. Columns come as in `kernels.sweeps`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparseboost.kernels.compile import compiled_sum
+from sparseboost.kernels.kinds import L1, L1_L2, L1_LINF, NO_PENALTY, RIDGE
+from sparseboost.kernels.rows import descending, row_value, shrink_row
+
+
+@compiled_sum
+def _group_step(row, d, b, strength):  # type: ignore[no-untyped-def]
+    """ℓ1/ℓ2: the size n of the row solves Σ_r (b_r / (d_r n + strength))² = 1; Newton on the reciprocal root."""
+    k = row.size
+    size, largest = 0.0, 0.0
+    for r in range(k):
+        size += b[r] * b[r]
+        largest = max(largest, d[r])
+    size = math.sqrt(size)
+    if size <= strength:
+        for r in range(k):
+            row[r] = 0.0
+        return
+    n = (size - strength) / largest  # at most the solution, so Newton climbs to it
+    for _ in range(50):
+        total, slope = 0.0, 0.0
+        for r in range(k):
+            below = d[r] * n + strength
+            part = (b[r] / below) ** 2
+            total += part
+            slope += part * d[r] / below
+        step = total * (math.sqrt(total) - 1.0) / slope
+        n += step
+        if abs(step) <= 1e-14 * n:
+            break
+    for r in range(k):
+        row[r] = b[r] * n / (d[r] * n + strength)
+
+
+@compiled_sum
+def _clipped_step(row, d, b, strength, scratch, order):  # type: ignore[no-untyped-def]
+    """ℓ1/ℓ∞: D2 with quadratic functions."""
+    k = row.size
+    pull = 0.0
+    for r in range(k):
+        pull += abs(b[r])
+        scratch[r] = abs(b[r]) / d[r]
+    if pull <= strength:
+        for r in range(k):
+            row[r] = 0.0
+        return
+    descending(scratch, order)
+    above, below, level = 0.0, 0.0, 0.0
+    for position in range(k):
+        above += abs(b[order[position]])
+        below += d[order[position]]
+        level = (above - strength) / below
+        if position + 1 == k or level >= scratch[order[position + 1]]:
+            break
+    for r in range(k):
+        row[r] = math.copysign(min(scratch[r], level), b[r])
+
+
+@compiled_sum
+def quadratic_row(kind, row, d, b, strength, positive, scratch, order):  # type: ignore[no-untyped-def]
+    """Minimiser of the model of one row, in place; `b` may be changed."""
+    k = row.size
+    if positive:
+        for r in range(k):
+            b[r] = max(b[r], 0.0)
+    if kind == L1_L2 and k > 1 and strength > 0.0:
+        _group_step(row, d, b, strength)
+    elif kind == L1_LINF and k > 1 and strength > 0.0:
+        _clipped_step(row, d, b, strength, scratch[0], order)
+    elif kind == L1 or kind == L1_L2 or kind == L1_LINF:
+        for r in range(k):
+            row[r] = math.copysign(max(abs(b[r]) - strength, 0.0), b[r]) / d[r]
+    elif kind == RIDGE:
+        for r in range(k):
+            row[r] = b[r] / (d[r] + strength)
+    elif kind == NO_PENALTY:
+        for r in range(k):
+            row[r] = b[r] / d[r]
+    else:
+        for r in range(k):
+            row[r] = b[r] / d[r]
+            shrink_row(kind, row[r : r + 1], strength / d[r], positive, scratch, order)
+
+
+@compiled_sum
+def _row_decrease(kind, old, row, d, force, strength):  # type: ignore[no-untyped-def]
+    """How much the model falls when one row moves."""
+    fall = 0.0
+    for r in range(row.size):
+        change = row[r] - old[r]
+        fall -= change * force[r] + 0.5 * d[r] * change * change
+    if strength > 0.0:
+        fall += strength * (row_value(kind, old) - row_value(kind, row))
+    return fall
+
+
+@compiled_sum
+def model_sweeps(  # type: ignore[no-untyped-def]
+    data, indices, indptr, gradient, diagonal, strength, coef, kind, positive, free, weight, local, coupled, pushed,
+    most, fraction,
+):  # fmt: skip
+    """Sweep over all rows once and then over those that matter, until a sweep gains little; return the decrease.
+
+    `local` (m, k) is the unweighted curvature per example, or the probabilities of softmax (`coupled`), whose
+    curvature is diag(q) − qqᵀ. `pushed` (m, k) holds weight · curvature · change of score and must start at zero.
+    The last row is the intercept if `free`.
+    """
+    n, k = coef.shape
+    dense = indices.size == 0
+    old, force, b = np.empty(k), np.empty(k), np.empty(k)
+    scratch, order = np.empty((4, k)), np.empty(k, dtype=np.int64)
+    watched = np.ones(n, dtype=np.bool_)
+    total = 0.0
+    for _ in range(most):
+        gained = 0.0
+        for j in range(n):
+            if not watched[j]:
+                continue
+            row, d = coef[j], diagonal[j]
+            start, stop = indptr[j], indptr[j + 1]
+            if k == 1:
+                s = 0.0
+                if dense:
+                    for i in range(stop - start):
+                        s += data[start + i] * pushed[i, 0]
+                else:
+                    for p in range(start, stop):
+                        s += data[p] * pushed[indices[p], 0]
+                force[0] = gradient[j, 0] + s
+            else:
+                for r in range(k):
+                    force[r] = gradient[j, r]
+                for p in range(start, stop):
+                    i = p - start if dense else indices[p]
+                    x = data[p]
+                    for r in range(k):
+                        force[r] += x * pushed[i, r]
+            for r in range(k):
+                old[r] = row[r]
+                b[r] = d[r] * row[r] - force[r]
+            last = free and j == n - 1
+            lam = 0.0 if last else strength[j]
+            quadratic_row(NO_PENALTY if last else kind, row, d, b, lam, positive and not last, scratch, order)
+            moved, empty = False, True
+            for r in range(k):
+                moved = moved or row[r] != old[r]
+                empty = empty and row[r] == 0.0
+            watched[j] = moved or not empty or last
+            if not moved:
+                continue
+            gained += _row_decrease(kind, old, row, d, force, lam)
+            if k == 1:
+                change = row[0] - old[0]
+                if dense:
+                    for i in range(stop - start):
+                        pushed[i, 0] += weight[i] * local[i, 0] * data[start + i] * change
+                else:
+                    for p in range(start, stop):
+                        i = indices[p]
+                        pushed[i, 0] += weight[i] * local[i, 0] * data[p] * change
+                continue
+            for r in range(k):
+                old[r] = row[r] - old[r]
+            for p in range(start, stop):
+                i = p - start if dense else indices[p]
+                x = data[p] * weight[i]
+                mean = 0.0
+                if coupled:
+                    for r in range(k):
+                        mean += local[i, r] * old[r]
+                for r in range(k):
+                    pushed[i, r] += x * local[i, r] * (old[r] - mean)
+        total += gained
+        if gained <= fraction * total:
+            break
+    return total
