@@ -7,6 +7,15 @@ from sparseboost.estimators import (
     coverage_error,
     row_sparsity,
 )
+from sparseboost.persistence import load, save
 
 __version__ = "0.1.0"
-__all__ = ["SparseBoostClassifier", "SparseBoostRegressor", "alpha_max", "coverage_error", "row_sparsity"]
+__all__ = [
+    "SparseBoostClassifier",
+    "SparseBoostRegressor",
+    "alpha_max",
+    "coverage_error",
+    "load",
+    "row_sparsity",
+    "save",
+]
