@@ -48,6 +48,12 @@ class Columns:
         kernels.columns.split_correlate(*self.flat, up, down, plus, minus)
         return plus, minus
 
+    def inner(self, weight: Array) -> Array:
+        """Σ_i weight_i h_j(x_i) h_l(x_i) of every pair of columns, shape (n, n)."""
+        if sp.issparse(self.matrix):
+            return (self.matrix.T @ self.matrix.multiply(weight[:, None])).toarray()
+        return self.matrix.T @ (self.matrix * weight[:, None])
+
     def energy(self, weight: Array) -> Array:
         """Σ_i s_i h_j(x_i)² of every column."""
         if sp.issparse(self.matrix):

@@ -111,7 +111,7 @@ def model_sweeps(  # type: ignore[no-untyped-def]
     data, indices, indptr, gradient, diagonal, strength, coef, kind, positive, free, weight, local, coupled, pushed,
     most, fraction,
 ):  # fmt: skip
-    """Sweep over all rows once and then over those that matter, until a sweep gains little; return the decrease.
+    """Sweep over all rows once and then over those that matter, until a sweep gains little; return (decrease, sweeps).
 
     `local` (m, k) is the unweighted curvature per example, or the probabilities of softmax (`coupled`), whose
     curvature is diag(q) − qqᵀ. `pushed` (m, k) holds weight · curvature · change of score and must start at zero.
@@ -122,8 +122,9 @@ def model_sweeps(  # type: ignore[no-untyped-def]
     old, force, b = np.empty(k), np.empty(k), np.empty(k)
     scratch, order = np.empty((4, k)), np.empty(k, dtype=np.int64)
     watched = np.ones(n, dtype=np.bool_)
-    total = 0.0
+    total, done = 0.0, 0
     for _ in range(most):
+        done += 1
         gained = 0.0
         for j in range(n):
             if not watched[j]:
@@ -185,4 +186,58 @@ def model_sweeps(  # type: ignore[no-untyped-def]
         total += gained
         if gained <= fraction * total:
             break
-    return total
+    return total, done
+
+
+@compiled_sum
+def gram_sweeps(  # type: ignore[no-untyped-def]
+    gram, gradient, diagonal, strength, coef, kind, positive, free, coupled, most, fraction
+):
+    """`model_sweeps` on the Hessian itself, whose cost does not depend on the number of examples.
+
+    gram[j, r] is the row of the Hessian that belongs to output r of row j: its entries run over the rows l of the
+    same output, or (`coupled`) over all outputs s of all rows at l·k + s.
+    """
+    n, k = coef.shape
+    by_row, by_output = (k, 1) if coupled else (1, n)
+    slope = np.empty(n * k)
+    for j in range(n):
+        for r in range(k):
+            slope[j * by_row + r * by_output] = gradient[j, r]
+    old, force, b = np.empty(k), np.empty(k), np.empty(k)
+    scratch, order = np.empty((4, k)), np.empty(k, dtype=np.int64)
+    watched = np.ones(n, dtype=np.bool_)
+    total, done = 0.0, 0
+    for _ in range(most):
+        done += 1
+        gained = 0.0
+        for j in range(n):
+            if not watched[j]:
+                continue
+            row, d = coef[j], diagonal[j]
+            for r in range(k):
+                force[r] = slope[j * by_row + r * by_output]
+                old[r] = row[r]
+                b[r] = d[r] * row[r] - force[r]
+            last = free and j == n - 1
+            lam = 0.0 if last else strength[j]
+            quadratic_row(NO_PENALTY if last else kind, row, d, b, lam, positive and not last, scratch, order)
+            moved, empty = False, True
+            for r in range(k):
+                moved = moved or row[r] != old[r]
+                empty = empty and row[r] == 0.0
+            watched[j] = moved or not empty or last
+            if not moved:
+                continue
+            gained += _row_decrease(kind, old, row, d, force, lam)
+            for r in range(k):
+                change = row[r] - old[r]
+                if change != 0.0:
+                    line = gram[j, r]
+                    first = 0 if coupled else r * n
+                    for p in range(line.size):
+                        slope[first + p] += change * line[p]
+        total += gained
+        if gained <= fraction * total:
+            break
+    return total, done
