@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,24 @@ class Columns:
 
     def inner(self, weight: Array) -> Array:
         """Σ_i weight_i h_j(x_i) h_l(x_i) of every pair of columns, shape (n, n)."""
-        if sp.issparse(self.matrix):
-            return (self.matrix.T @ self.matrix.multiply(weight[:, None])).toarray()
-        return self.matrix.T @ (self.matrix * weight[:, None])
+        if not sp.issparse(self.matrix):
+            return self.matrix.T @ (self.matrix * weight[:, None])
+        rows = self._by_rows
+        out = np.zeros((self.size, self.size))
+        kernels.columns.sparse_inner(rows.data, rows.indices, rows.indptr, weight, out)
+        return out + np.triu(out, 1).T
+
+    @cached_property
+    def _by_rows(self) -> Any:
+        rows = self.matrix.tocsr()
+        rows.sort_indices()
+        return rows
+
+    def energies(self, weights: Array) -> Array:
+        """Σ_i weights_ir h_j(x_i)² of every column and output, shape (n, k)."""
+        out = np.empty((self.size, weights.shape[1]))
+        kernels.columns.energies(*self.flat, weights, out)
+        return out
 
     def energy(self, weight: Array) -> Array:
         """Σ_i s_i h_j(x_i)² of every column."""

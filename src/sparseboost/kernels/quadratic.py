@@ -115,10 +115,12 @@ def model_sweeps(  # type: ignore[no-untyped-def]
 
     `local` (m, k) is the unweighted curvature per example, or the probabilities of softmax (`coupled`), whose
     curvature is diag(q) − qqᵀ. `pushed` (m, k) holds weight · curvature · change of score and must start at zero.
-    The last row is the intercept if `free`.
+    The last row is the intercept if `free`; it has no column, because it would be all ones.
     """
     n, k = coef.shape
-    dense = indices.size == 0
+    sparse = indices.size > 0
+    ones = np.ones(weight.size)
+    scaled = weight * local[:, 0]
     old, force, b = np.empty(k), np.empty(k), np.empty(k)
     scratch, order = np.empty((4, k)), np.empty(k, dtype=np.int64)
     watched = np.ones(n, dtype=np.bool_)
@@ -130,28 +132,31 @@ def model_sweeps(  # type: ignore[no-untyped-def]
             if not watched[j]:
                 continue
             row, d = coef[j], diagonal[j]
-            start, stop = indptr[j], indptr[j + 1]
+            last = free and j == n - 1
+            if last:
+                rows, x = indices[:0], ones
+            else:
+                rows, x = indices[indptr[j] : indptr[j + 1]], data[indptr[j] : indptr[j + 1]]
+            indirect = sparse and not last
             if k == 1:
                 s = 0.0
-                if dense:
-                    for i in range(stop - start):
-                        s += data[start + i] * pushed[i, 0]
+                if indirect:
+                    for p in range(x.size):
+                        s += x[p] * pushed[rows[p], 0]
                 else:
-                    for p in range(start, stop):
-                        s += data[p] * pushed[indices[p], 0]
+                    for i in range(x.size):
+                        s += x[i] * pushed[i, 0]
                 force[0] = gradient[j, 0] + s
             else:
                 for r in range(k):
                     force[r] = gradient[j, r]
-                for p in range(start, stop):
-                    i = p - start if dense else indices[p]
-                    x = data[p]
+                for p in range(x.size):
+                    i = rows[p] if indirect else p
                     for r in range(k):
-                        force[r] += x * pushed[i, r]
+                        force[r] += x[p] * pushed[i, r]
             for r in range(k):
                 old[r] = row[r]
                 b[r] = d[r] * row[r] - force[r]
-            last = free and j == n - 1
             lam = 0.0 if last else strength[j]
             quadratic_row(NO_PENALTY if last else kind, row, d, b, lam, positive and not last, scratch, order)
             moved, empty = False, True
@@ -162,27 +167,24 @@ def model_sweeps(  # type: ignore[no-untyped-def]
             if not moved:
                 continue
             gained += _row_decrease(kind, old, row, d, force, lam)
-            if k == 1:
-                change = row[0] - old[0]
-                if dense:
-                    for i in range(stop - start):
-                        pushed[i, 0] += weight[i] * local[i, 0] * data[start + i] * change
-                else:
-                    for p in range(start, stop):
-                        i = indices[p]
-                        pushed[i, 0] += weight[i] * local[i, 0] * data[p] * change
-                continue
             for r in range(k):
                 old[r] = row[r] - old[r]
-            for p in range(start, stop):
-                i = p - start if dense else indices[p]
-                x = data[p] * weight[i]
-                mean = 0.0
-                if coupled:
+            if k == 1 and indirect:
+                for p in range(x.size):
+                    i = rows[p]
+                    pushed[i, 0] += scaled[i] * x[p] * old[0]
+            elif k == 1:
+                for i in range(x.size):
+                    pushed[i, 0] += scaled[i] * x[i] * old[0]
+            else:
+                for p in range(x.size):
+                    i = rows[p] if indirect else p
+                    mean = 0.0
+                    if coupled:
+                        for r in range(k):
+                            mean += local[i, r] * old[r]
                     for r in range(k):
-                        mean += local[i, r] * old[r]
-                for r in range(k):
-                    pushed[i, r] += x * local[i, r] * (old[r] - mean)
+                        pushed[i, r] += x[p] * weight[i] * local[i, r] * (old[r] - mean)
         total += gained
         if gained <= fraction * total:
             break
@@ -196,7 +198,7 @@ def gram_sweeps(  # type: ignore[no-untyped-def]
     """`model_sweeps` on the Hessian itself, whose cost does not depend on the number of examples.
 
     gram[j, r] is the row of the Hessian that belongs to output r of row j: its entries run over the rows l of the
-    same output, or (`coupled`) over all outputs s of all rows at l·k + s.
+    same output, or (`coupled`) over all outputs s of all rows at l·k + s. gram[j, 0] serves all outputs if it is alone.
     """
     n, k = coef.shape
     by_row, by_output = (k, 1) if coupled else (1, n)
@@ -233,7 +235,7 @@ def gram_sweeps(  # type: ignore[no-untyped-def]
             for r in range(k):
                 change = row[r] - old[r]
                 if change != 0.0:
-                    line = gram[j, r]
+                    line = gram[j, r if gram.shape[1] > 1 else 0]
                     first = 0 if coupled else r * n
                     for p in range(line.size):
                         slope[first + p] += change * line[p]

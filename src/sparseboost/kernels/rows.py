@@ -68,7 +68,7 @@ def _clip_level(row, threshold, scratch, order):  # type: ignore[no-untyped-def]
         size = scratch[order[r]]
         total += size
         candidate = (total - threshold) / (r + 1)
-        if size <= candidate:
+        if r > 0 and size <= candidate:  # the largest entry is always cut, if only by less than rounding shows
             break
         level = candidate
     return max(level, 0.0)
@@ -114,6 +114,13 @@ def shrink_row(kind, row, threshold, positive, scratch, order):  # type: ignore[
 
 
 @compiled
+def _log_ratio(x, y):  # type: ignore[no-untyped-def]
+    """ln(x/y): exact near 0 through the ratio, and through two logarithms where the ratio would leave the range."""
+    ratio = x / y
+    return math.log(ratio) if 1e-290 < ratio < 1e290 else math.log(x) - math.log(y)
+
+
+@compiled
 def _entry_step(w, plus, minus, room, strength):  # type: ignore[no-untyped-def]
     """D1 for one entry."""
     if plus == 0.0 and minus == 0.0:
@@ -122,8 +129,8 @@ def _entry_step(w, plus, minus, room, strength):  # type: ignore[no-untyped-def]
         ratio = 0.5 * (math.log(plus) - math.log(minus))
         return w + room * min(max(ratio, -LARGEST_STEP), LARGEST_STEP)
     root = math.hypot(strength, 2.0 * math.sqrt(plus) * math.sqrt(minus))
-    rise = room * math.log(2.0 * plus / (strength + root)) if plus > 0.0 else -np.inf
-    fall = room * math.log((strength + root) / (2.0 * minus)) if minus > 0.0 else np.inf
+    rise = room * _log_ratio(2.0 * plus, strength + root) if plus > 0.0 else -np.inf
+    fall = room * _log_ratio(strength + root, 2.0 * minus) if minus > 0.0 else np.inf
     return max(w + rise, 0.0) + min(w + fall, 0.0)
 
 
