@@ -80,7 +80,7 @@ def test_descending_sorts(k, rng):
 def test_row_value_and_shrink_row_equal_value_and_prox(penalty, k, rng):
     blocks = rng.normal(size=(40, k)) * np.exp(rng.normal(size=(40, 1)))
     blocks[0], blocks[1] = 0.0, 1.0
-    for threshold in (0.0, 0.1, 1.0, 30.0):
+    for threshold in (0.0, 1e-300, 1e-20, 0.1, 1.0, 30.0):
         wanted = penalty.prox(blocks, threshold)
         for j in range(40):
             row = blocks[j].copy()
@@ -100,6 +100,7 @@ def test_exponential_row_equals_exponential_step(penalty, k, size, rng):
     n = 60
     plus, minus = rng.exponential(size=(2, n, k)) * (rng.random((2, n, k)) > 0.2)
     plus[:3], minus[2:4], minus[5] = 0.0, 0.0, plus[5]
+    plus[6], minus[7] = 1e-320, 1e-305
     room = rng.exponential(size=n) + 0.05
     blocks = size * room[:, None] * rng.normal(size=(n, k))
     blocks = np.abs(blocks) if penalty.positive else blocks

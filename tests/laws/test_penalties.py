@@ -60,7 +60,7 @@ def test_norms_are_norms(penalty, k, rng):
 
 @every_penalty
 @sizes
-@pytest.mark.parametrize("threshold", [0.0, 1e-3, 0.7, 20.0])
+@pytest.mark.parametrize("threshold", [0.0, 1e-20, 1e-3, 0.7, 20.0])
 def test_prox_satisfies_the_three_point_inequality(penalty, k, threshold, rng):
     """½‖u−v‖² + tρ(u) ≥ ½‖p−v‖² + tρ(p) + ½‖u−p‖² for every u: p is the minimiser, and the only one."""
     v = blocks_of(k, rng)
@@ -344,6 +344,20 @@ def test_exponential_steps_of_huge_weights_stay_finite(penalty, rng):
                 assert np.all(np.isfinite(v))
                 before = surrogate(penalty, w, w, plus, minus, room, lam)
                 assert np.all(surrogate(penalty, v, w, plus, minus, room, lam) <= before * (1 + 1e-12))
+
+
+@exponential_penalty
+@pytest.mark.parametrize("tiny", [1e-320, 1e-300, 1e-100])
+def test_exponential_step_sees_correlations_near_underflow(penalty, tiny, rng):
+    """A correlation of 1e−320 is not zero when the weight to be lost is 10⁴ rooms away."""
+    w, room = np.array([[-1e4], [1e4]]) * 0.01, np.full(2, 0.01)
+    plus, minus = np.array([[0.0], [tiny]]), np.array([[tiny], [0.0]])
+    if penalty.positive or isinstance(penalty, NoPenalty | SmoothL1):
+        return
+    for strength in (1e-3, 1.0, 1e10):
+        v = penalty.exponential_step(w, plus, minus, room, np.full(2, strength))
+        step = 0.01 * (np.log(strength) - np.log(tiny))
+        np.testing.assert_allclose(v, [[-100.0 + step], [100.0 - step]], rtol=1e-10)
 
 
 @exponential_penalty

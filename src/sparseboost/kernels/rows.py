@@ -198,6 +198,12 @@ def exponential_row(kind, row, plus, minus, room, strength, positive, scratch, o
 
 
 @compiled
+def _gain(mu, d):  # type: ignore[no-untyped-def]
+    """μ(1 − e^{−d}), finite whenever the product is."""
+    return mu * -math.expm1(-d) if d > -700.0 else mu - math.exp(math.log(mu) - d)
+
+
+@compiled
 def exponential_decrease(kind, old, new, plus, minus, room, strength):  # type: ignore[no-untyped-def]
     """B1's guaranteed decrease of the objective when one block moves from old to new."""
     total = 0.0
@@ -208,9 +214,9 @@ def exponential_decrease(kind, old, new, plus, minus, room, strength):  # type: 
             up += strength * sigmoid(-old[r])
             down += strength * sigmoid(old[r])
         if up > 0.0:
-            total += room * up * -math.expm1(-d)
+            total += room * _gain(up, d)
         if down > 0.0:
-            total += room * down * -math.expm1(d)
+            total += room * _gain(down, -d)
     if kind != SMOOTH_L1 and strength > 0.0:
         total += strength * (row_value(kind, old) - row_value(kind, new))
     return total

@@ -123,13 +123,19 @@ class Norm(Penalty):
         return self.prox(blocks, threshold * cost)
 
 
+def _log_ratio(x: Array, y: Array) -> Array:
+    """ln(x/y): exact near 0 through the ratio, and through two logarithms where the ratio would leave the range."""
+    ratio = x / y
+    return np.where((ratio > 1e-290) & (ratio < 1e290), np.log(ratio), np.log(x) - np.log(y))
+
+
 def entrywise_exponential_step(blocks: Array, plus: Array, minus: Array, room: Array, strength: Array) -> Array:
     """D1 for every entry separately, in the stable form of T7."""
     lam, a = strength[:, None], room[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         root = np.hypot(lam, 2.0 * np.sqrt(plus) * np.sqrt(minus))
-        rise = a * np.log(2.0 * plus / (lam + root))
-        fall = a * np.log((lam + root) / (2.0 * minus))
+        rise = a * _log_ratio(2.0 * plus, lam + root)
+        fall = a * _log_ratio(lam + root, 2.0 * minus)
         moved = np.maximum(blocks + rise, 0.0) + np.minimum(blocks + fall, 0.0)
         free = blocks + a * np.clip(0.5 * (np.log(plus) - np.log(minus)), -LARGEST_STEP, LARGEST_STEP)
     flat = (plus == 0.0) & (minus == 0.0)
