@@ -58,6 +58,12 @@ class Columns:
         kernels.columns.sparse_inner(rows.data, rows.indices, rows.indptr, weight, out)
         return out + np.triu(out, 1).T
 
+    def cross(self, other: Columns, weight: Array) -> Array:
+        """Σ_i weight_i h_j(x_i) g_l(x_i) of every pair with the other's columns, shape (n, n of the other)."""
+        if sp.issparse(self.matrix):
+            return (self.matrix.T @ other.matrix.multiply(weight[:, None])).toarray()
+        return self.matrix.T @ (other.matrix * weight[:, None])
+
     @cached_property
     def _by_rows(self) -> Any:
         rows = self.matrix.tocsr()

@@ -35,6 +35,7 @@ class Loss(ABC):
     kernel: tuple[int, float, float] | None = None
     multiclass: ClassVar[bool] = False
     smooth: ClassVar[bool] = True
+    quadratic: ClassVar[bool] = False  # the same curvature everywhere
 
     @abstractmethod
     def value(self, y: Array, score: Array) -> Array:

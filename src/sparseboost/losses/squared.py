@@ -17,6 +17,7 @@ class Squared(Loss):
     """
 
     curvature = 1.0
+    quadratic = True
     kernel = (RESIDUAL, np.inf, 1.0)
 
     def value(self, y: Array, score: Array) -> Array:

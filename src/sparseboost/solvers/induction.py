@@ -15,7 +15,8 @@ from sparseboost.solvers.correction import Corrected, Correction, Corrector
 
 Array = np.ndarray
 FEWEST_INDUCED = 10
-INNER_FRACTION = 0.2
+INDUCED_ENTRIES = 300  # the first round takes in about this many weights: more cost little and save rounds
+INNER_FRACTION = 0.1
 
 
 class Boosting(Solver):
@@ -26,7 +27,7 @@ class Boosting(Solver):
     correction : Corrector
         How weights are re-optimised; sequential and alternating boosting need a `Correction`.
     induce : int or "auto"
-        How many hypotheses may enter per round; "auto" doubles the active set, from ten.
+        How many hypotheses may enter per round; "auto" doubles the active set, from ten to a hundred.
     corrective : bool or "alternate"
         True: all active weights are re-optimised each round. False: sequential boosting, only the chosen rows move,
         once. "alternate": rounds of pure induction and of pure re-optimisation take turns.
@@ -112,7 +113,8 @@ class Boosting(Solver):
             return 1
         if not state.problem.penalty.zeroes_blocks:
             return state.problem.enumerable.size
-        return max(FEWEST_INDUCED, state.ensemble.support)
+        first = INDUCED_ENTRIES // (state.problem.n_outputs + 2)
+        return max(FEWEST_INDUCED, first, state.ensemble.support)
 
     def _rank(self, state: State, keys: Array, correlation: Array) -> Array:
         problem = state.problem

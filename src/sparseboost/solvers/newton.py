@@ -10,6 +10,7 @@ from sparseboost.ensemble import Ensemble
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
 from sparseboost.solvers.correction import NOTHING, Corrected, Corrector
+from sparseboost.solvers.gram_cache import GramCache
 from sparseboost.solvers.quadratic_model import Aim, QuadraticModel
 
 Array = np.ndarray
@@ -27,6 +28,9 @@ class Newton(Corrector):
 
     name = "newton"
 
+    def __init__(self) -> None:
+        self._cache = GramCache()
+
     def check(self, problem: Problem) -> None:
         if not self.applies(problem):
             raise ValueError(f"Newton needs a loss with curvature and a built-in penalty, not {problem.loss!r}.")
@@ -43,7 +47,7 @@ class Newton(Corrector):
         return problem.penalty.violation(correlation, problem.dictionary.cost(keys))
 
     def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
-        model = QuadraticModel(problem, ensemble)
+        model = QuadraticModel(problem, ensemble, self._cache)
         scale = abs(problem.empty_objective)
         value = problem.driving_objective(ensemble, score)
         bound, stalled = 0.0, False

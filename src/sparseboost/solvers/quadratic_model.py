@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
 from sparseboost.problem import Problem
+from sparseboost.solvers.gram_cache import GramCache
 
 Array = np.ndarray
 COLUMN_SWEEPS = 50
@@ -35,8 +36,9 @@ class QuadraticModel:
     once and whose size does not depend on the number of examples; otherwise on the columns themselves.
     """
 
-    def __init__(self, problem: Problem, ensemble: Ensemble) -> None:
+    def __init__(self, problem: Problem, ensemble: Ensemble, cache: GramCache) -> None:
         self.problem = problem
+        self.cache = cache
         self.columns = ensemble.columns
         self.strength = problem.strength(ensemble)
         self.sweeps = 10  # how many sweeps over the columns the model is expected to take
@@ -55,7 +57,7 @@ class QuadraticModel:
         coef = np.array(start, order="C")
         shape = (self.strength, coef, problem.penalty.kernel, problem.penalty.positive, free)
         if coef.size <= min(LARGEST_GRAM, self.sweeps * self._gram_size_worth_a_sweep(local.shape[1])):
-            gram = self._gram(local)
+            gram = self._gram(ensemble, local)
             diagonal = _own_blocks(gram, local.shape[1], loss.multiclass)
             promise, _ = kernels.quadratic.gram_sweeps(
                 gram, gradient, diagonal, *shape, loss.multiclass, GRAM_SWEEPS, GRAM_FRACTION
@@ -77,11 +79,15 @@ class QuadraticModel:
         """Rows times outputs at which building the Hessian costs about as much as one sweep over the columns."""
         if sp.issparse(self.columns.matrix):
             return 50 if n_outputs == 1 else 5
+        if self.problem.driving_loss.quadratic:  # cached, and one matrix serves all outputs
+            return LARGEST_GRAM
         return 20 if n_outputs == 1 else 60
 
-    def _gram(self, local: Array) -> Array:
+    def _gram(self, ensemble: Ensemble, local: Array) -> Array:
         """The Hessian as `kernels.quadratic.gram_sweeps` reads it."""
         weight, k = self.problem.weight, local.shape[1]
+        if self.problem.driving_loss.quadratic:
+            return self._with_intercept(self.cache.inner(self.problem, ensemble), weight)[:, None, :]
         if not self.problem.driving_loss.multiclass:
             return np.stack([self._inner(weight * local[:, r]) for r in range(k)], axis=1)
         n = self.columns.size + self.problem.fit_intercept
@@ -94,8 +100,10 @@ class QuadraticModel:
         return gram.reshape(n, k, n * k)
 
     def _inner(self, weight: Array) -> Array:
-        """Weighted inner products of the columns, and of the intercept's column of ones."""
-        inner = self.columns.inner(weight)
+        return self._with_intercept(self.columns.inner(weight), weight)
+
+    def _with_intercept(self, inner: Array, weight: Array) -> Array:
+        """Inner products of the columns, with those of the intercept's column of ones."""
         if not self.problem.fit_intercept:
             return inner
         edge = self.columns.correlate(weight[:, None])
@@ -111,7 +119,7 @@ def _own_blocks(gram: Array, k: int, coupled: bool) -> Array:
     """Per row, a diagonal that bounds the row's own block of the Hessian."""
     n = gram.shape[0]
     if not coupled:
-        return _floor(np.einsum("jrj->jr", gram).copy())
+        return _floor(np.broadcast_to(np.einsum("jrj->jr", gram), (n, k)).copy())
     blocks = np.einsum("jrjs->jrs", gram.reshape(n, k, n, k))
     diagonal = _floor(np.einsum("jrr->jr", blocks).copy())
     root = 1.0 / np.sqrt(diagonal)
