@@ -12,6 +12,7 @@ from sparseboost.penalties import Norm, Penalty
 from sparseboost.problem import Problem
 from sparseboost.solvers import AdaBoost, Boosting, Correction, GradBoost, Solution, minimize
 from sparseboost.solvers.correction import Workspace
+from sparseboost.solvers.newton import Newton
 from sparseboost.solvers.updates import Update
 
 UPDATES: list[Update] = [AdaBoost(), GradBoost()]
@@ -109,11 +110,9 @@ def solve(
     max_rounds: int = 3000,
     **options,
 ) -> Solution:
-    """Run boosting with the first update that applies."""
-    smooth = problem if problem.loss.smooth else problem.smoothed(1.0)
-    if update is None:
-        update = GradBoost() if applies(GradBoost(), smooth) else AdaBoost()
-    return minimize(problem, Boosting(Correction(update, template), **options), tol=tol, max_rounds=max_rounds)
+    """Run boosting with this update, or with Newton's method, which is the fastest to an optimum."""
+    correction = Newton() if update is None else Correction(update, template)
+    return minimize(problem, Boosting(correction, **options), tol=tol, max_rounds=max_rounds)
 
 
 def dense_coef(problem: Problem, solution: Solution) -> np.ndarray:

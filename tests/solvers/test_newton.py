@@ -1,0 +1,65 @@
+"""Newton's method reaches the optimum of the papers' updates, never rises, and its cache is what it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from components import LOSSES, NORMS, PENALTIES, LossCase, name
+from runs import full_ensemble, random_problem
+
+from sparseboost.monitors import Monitor
+from sparseboost.penalties import L1L2, NoPenalty, Penalty
+from sparseboost.solvers import AdaBoost, Boosting, Correction, GradBoost, minimize
+from sparseboost.solvers import quadratic_model as module
+from sparseboost.solvers.gram_cache import GramCache
+from sparseboost.solvers.newton import Newton
+
+SMOOTH = [case for case in LOSSES if case.loss.smooth]
+
+
+@pytest.mark.parametrize("case", SMOOTH, ids=name)
+@pytest.mark.parametrize("penalty", [p for p in PENALTIES if not isinstance(p, NoPenalty)], ids=name)
+def test_meets_the_papers_updates_at_the_optimum(case: LossCase, penalty: Penalty) -> None:
+    for seed in (0, 21, 30):
+        problem = random_problem(case, penalty, seed, m=25, n=5)
+        newton = minimize(problem, Boosting(Newton()), tol=1e-7)
+        assert newton.converged, newton.reason
+        try:
+            update = GradBoost() if case.loss.curvature is not None else AdaBoost()
+            paper = minimize(problem, Boosting(Correction(update)), tol=1e-7)
+        except ValueError:
+            continue
+        assert abs(newton.objective - paper.objective) <= newton.gap + paper.gap + 1e-12
+
+
+@pytest.mark.parametrize("case", SMOOTH, ids=name)
+@pytest.mark.parametrize("largest", [0, 3000])
+def test_never_rises_on_columns_or_on_the_gram_matrix(
+    case: LossCase, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LARGEST_GRAM", largest)
+    for seed, penalty in enumerate(NORMS):
+        problem = random_problem(case, penalty, seed + 16, m=25, n=5)
+        ensemble = full_ensemble(problem)
+        score, before = ensemble.score(), problem.driving_objective(ensemble, ensemble.score())
+        for _ in range(4):
+            found = Newton().run(problem, ensemble, score, -1.0, Monitor(time_budget=1e-9))
+            after = problem.driving_objective(found.ensemble, found.score)
+            assert after <= before + 1e-12 * abs(before)
+            ensemble, score, before = found.ensemble, found.score, after
+
+
+def test_cached_inner_products_are_those_of_the_columns(rng: np.random.Generator) -> None:
+    case = next(case for case in LOSSES if case.loss.quadratic)
+    problem = random_problem(case, L1L2(), 4, m=20, n=8)
+    cache = GramCache()
+    everything = full_ensemble(problem)
+    truth = everything.columns.inner(problem.weight)
+    for keys in ([3, 1], [1, 5, 3], [0, 1, 2, 7], [7, 3, 0]):
+        mask = np.isin(everything.keys, keys)
+        part = everything.keep(mask)
+        np.testing.assert_allclose(cache.inner(problem, part), truth[np.ix_(mask, mask)], atol=1e-13)
+    other = replace(problem, weight=np.roll(problem.weight, 1))
+    np.testing.assert_allclose(cache.inner(other, everything), everything.columns.inner(other.weight), atol=1e-13)
