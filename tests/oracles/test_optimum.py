@@ -107,8 +107,6 @@ CASES = [
     for layout in ("dense", "sparse")
     # D3: the exponential bound has no l1/l2 step for several outputs; test_bad_input has the error
     if not (update == "adaboost" and penalty == "l1/l2" and KINDS[name][1] in ("labels", "classes"))
-    # exponential loss has no other update than adaboost
-    if not (KINDS[name][0] == "exponential" and penalty == "l1/l2" and KINDS[name][1] == "labels")
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from sparseboost.estimators.summary import REASONS, summary
 from sparseboost.estimators.validation import (
     check_data,
     check_parameters,
+    class_weights,
     make_costs,
     make_penalty,
     make_space,
@@ -35,11 +37,20 @@ from sparseboost.solvers import AdaBoost, Boosting, Correction, Corrector, GradB
 
 Array = np.ndarray
 
+LIBRARIES = ("sparseboost", "sklearn", "contextlib")
 REMEDIES = {
     "max_rounds": "raise max_rounds, tol or alpha",
     "time_budget": "raise time_budget, tol or alpha",
     "stalled": "raise tol",
 }
+
+
+def callers_level() -> int:
+    """How many frames up the user's own call of `fit` is, so that warnings point there."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in LIBRARIES:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
@@ -62,13 +73,14 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
     warm_start: bool
     time_budget: float | None
     random_state: Any
+    class_weight: Mapping[Any, float] | str | None
     n_jobs: int | None
     verbose: int
     callbacks: Sequence[Callback] | None
 
     @abstractmethod
     def _encode(self, X: Any, y: Any, reset: bool) -> tuple[Any, Array, Loss, Array | None]:
-        """Validated X, targets of shape (m, k) as the loss wants them, the loss, and class weights per example."""
+        """Validated X, targets of shape (m, k) as the loss wants them, the loss, and labels that have class weights."""
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -88,10 +100,10 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         check_parameters(self)
         penalty = make_penalty(self.penalty, self.positive)
         space = make_space(self.hypotheses)
-        X, target, loss, class_weight = self._encode(X, y, reset=True)
+        X, target, loss, labels = self._encode(X, y, reset=True)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if class_weight is not None:
-            weight = weight * class_weight
+        if labels is not None:
+            weight = weight * class_weights(self.class_weight, labels, weight)
         if not weight.sum() > 0:
             raise ValueError("sample_weight must have a positive sum; all weights are zero.")
         names = getattr(self, "feature_names_in_", None)
@@ -182,7 +194,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
                 f"within {solution.gap:.2g} of the optimum, {solution.target:.2g} was wanted; "
                 f"{REMEDIES[solution.reason]}.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=callers_level(),
             )
 
     # -- using a fitted model ---------------------------------------------------------------------------------

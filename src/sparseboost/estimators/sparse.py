@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
@@ -16,6 +15,7 @@ from sparseboost.estimators.base import BaseSparseBoost
 from sparseboost.estimators.callbacks import with_callbacks
 from sparseboost.estimators.validation import (
     CLASSIFICATION_LOSSES,
+    REGRESSION_LOSSES,
     check_choice,
     check_data,
     make_regression_loss,
@@ -203,7 +203,7 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
         self._multilabel = kind == "multilabel-indicator"
         if self._multilabel:
             self.classes_ = np.arange(y.shape[1])
-            return X, np.where(np.asarray(y) > 0, 1.0, -1.0), self._make_loss(1), self._class_weights(y)
+            return X, np.where(np.asarray(y) > 0, 1.0, -1.0), self._make_loss(1), self._weighted(y)
         if kind == "multiclass-multioutput":
             raise ValueError(
                 "y must be one column of class labels or a 0/1 indicator matrix; several columns of class labels need "
@@ -219,13 +219,17 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
             target = np.where(codes == 1, 1.0, -1.0)[:, None]
         else:
             target = codes[:, None].astype(float)
-        return X, target, self._make_loss(self.classes_.size), self._class_weights(y)
+        return X, target, self._make_loss(self.classes_.size), self._weighted(y)
 
     def _make_loss(self, n_classes: int) -> Loss:
         """The loss for this many classes; multi-label targets count as one binary question per label."""
         loss = self.loss
+        wanted = f"Softmax({n_classes}) or 'logistic'" if n_classes > 2 else "Logistic() or Exponential()"
+        if isinstance(loss, tuple(REGRESSION_LOSSES.values())):
+            raise ValueError(f"loss {loss!r} is for regression; this y needs {wanted}.")
         if isinstance(loss, Loss) and loss.multiclass != (n_classes > 2):
-            wanted = "Softmax or 'logistic'" if n_classes > 2 else "Logistic or Exponential"
+            raise ValueError(f"loss {loss!r} does not fit this y, which needs {wanted}.")
+        if isinstance(loss, Softmax) and loss.n_classes != n_classes:
             raise ValueError(f"loss {loss!r} does not fit this y, which needs {wanted}.")
         if isinstance(loss, Loss):
             return loss
@@ -233,13 +237,13 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
             return Exponential() if loss == "exponential" else Logistic()
         if loss == "exponential":
             raise ValueError(
-                f"loss='exponential' is for binary or multi-label y, but y has {n_classes} classes; "
+                f"Only binary classification is supported by loss='exponential', but y has {n_classes} classes; "
                 f"use loss='logistic', or OneVsRestClassifier."
             )
         return Softmax(n_classes)
 
-    def _class_weights(self, y: Array) -> Array | None:
-        return None if self.class_weight is None else compute_sample_weight(self.class_weight, y)
+    def _weighted(self, y: Array) -> Array | None:
+        return None if self.class_weight is None else np.asarray(y)
 
     def decision_function(self, X: Any) -> Array:
         """Scores b + Σ_j W_j h_j(x).
@@ -303,6 +307,8 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = self.loss != "exponential" and not isinstance(self.loss, Exponential)
+        tags.classifier_tags.poor_score = bool(self.positive)  # non-negative weights cannot follow every dependence
         return tags
 
 
@@ -444,4 +450,5 @@ history_, n_features_in_, feature_names_in_
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.regressor_tags.poor_score = bool(self.positive)  # non-negative weights cannot follow every dependence
         return tags

@@ -5,14 +5,16 @@ from __future__ import annotations
 import copy
 import math
 import numbers
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.validation import validate_data
 
 from sparseboost.hypotheses import Features, HypothesisSpace
-from sparseboost.losses import Absolute, EpsInsensitive, Huber, Loss, Squared
+from sparseboost.losses import Absolute, EpsInsensitive, Exponential, Huber, Logistic, Loss, Softmax, Squared
 from sparseboost.penalties import L1, L1L2, L1Linf, NoPenalty, Penalty, Ridge, SmoothL1
 
 Array = np.ndarray
@@ -34,6 +36,10 @@ REGRESSION_LOSSES: dict[str, type[Loss]] = {
 CLASSIFICATION_LOSSES = ("logistic", "exponential")
 UPDATES = ("auto", "adaboost", "gradboost")
 TEMPLATES = ("single", "greedy", "dense")
+
+
+def _is(value: Any, name: str) -> bool:
+    return isinstance(value, str) and value == name
 
 
 def _listed(names: Any) -> str:
@@ -80,16 +86,37 @@ def check_parameters(estimator: Any) -> None:
     for name in ("positive", "fit_intercept", "warm_start"):
         check_flag(name, getattr(estimator, name))
     check_choice("update", estimator.update, UPDATES)
-    if estimator.induce != "auto":
+    if not _is(estimator.induce, "auto"):
         if isinstance(estimator.induce, str):
             raise ValueError(f"induce must be an integer >= 1 or 'auto', got {estimator.induce!r}.")
         check_number("induce", estimator.induce, low=1, integer=True)
-    if estimator.corrective not in (True, False, "alternate"):
+    if not (isinstance(estimator.corrective, (bool, np.bool_)) or _is(estimator.corrective, "alternate")):
         raise ValueError(f"corrective must be True, False or 'alternate', got {estimator.corrective!r}.")
     if isinstance(estimator.template, str):
         check_choice("template", estimator.template, TEMPLATES)
-    if estimator.callbacks is not None and not all(callable(c) for c in estimator.callbacks):
-        raise TypeError("callbacks must be a list of functions that take the record of a round.")
+    callbacks = [] if estimator.callbacks is None else estimator.callbacks
+    if not isinstance(callbacks, (list, tuple)) or not all(callable(callback) for callback in callbacks):
+        raise TypeError(f"callbacks must be a list of functions that take the record of a round, got {callbacks!r}.")
+    if estimator.n_jobs is not None:
+        if isinstance(estimator.n_jobs, (bool, np.bool_)) or not isinstance(estimator.n_jobs, numbers.Integral):
+            raise TypeError(f"n_jobs must be an integer other than 0 or None, got {estimator.n_jobs!r}.")
+        if estimator.n_jobs == 0:
+            raise ValueError("n_jobs must be an integer other than 0 or None, got 0.")
+    check_random_state(estimator.random_state)
+    check_class_weight(getattr(estimator, "class_weight", None))
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Raise unless class weights can be used; whether they fit y is seen with the data."""
+    wanted = "class_weight must be None, 'balanced' or {class: weight >= 0} (a list of these for multi-label y)"
+    if class_weight is None or _is(class_weight, "balanced"):
+        return
+    for part in class_weight if isinstance(class_weight, (list, tuple)) else [class_weight]:
+        if not isinstance(part, Mapping):
+            raise ValueError(f"{wanted}, got {class_weight!r}.")
+        for value in part.values():
+            if not isinstance(value, numbers.Real) or not math.isfinite(value) or value < 0:
+                raise ValueError(f"{wanted}, got {class_weight!r}.")
 
 
 def make_penalty(penalty: Any, positive: bool) -> Penalty:
@@ -107,6 +134,8 @@ def make_penalty(penalty: Any, positive: bool) -> Penalty:
 
 def make_regression_loss(loss: Any) -> Loss:
     """The regression loss behind a name, or the given object."""
+    if isinstance(loss, (Logistic, Exponential, Softmax)):
+        raise ValueError(f"loss {loss!r} is for classification; use SparseBoostClassifier, or a loss for real targets.")
     if isinstance(loss, Loss):
         return loss
     if not isinstance(loss, str):
@@ -119,7 +148,7 @@ def make_space(hypotheses: Any) -> HypothesisSpace:
     """The space behind a name, or the given object."""
     if isinstance(hypotheses, HypothesisSpace):
         return hypotheses
-    if hypotheses != "features":
+    if not _is(hypotheses, "features"):
         raise ValueError(f"hypotheses must be 'features' or a HypothesisSpace object, got {hypotheses!r}.")
     return Features()
 
@@ -135,16 +164,31 @@ def make_costs(costs: Any, n_features: int, names: Array | None) -> Array | None
         unknown = [name for name in costs if name not in position]
         if unknown:
             raise ValueError(f"feature_costs names {unknown[0]!r}, which is not a column of X.")
-        array = np.ones(n_features)
-        for name, cost in costs.items():
-            array[position[name]] = cost
+        every = [costs.get(name, 1.0) for name in names]
     else:
-        array = np.asarray(costs, dtype=float)
+        every = costs
+    try:
+        array = np.asarray(every, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"feature_costs must be numbers, an array or {{name: cost}}, got {costs!r}.") from None
     if array.shape != (n_features,):
         raise ValueError(f"feature_costs must have one cost per feature ({n_features}), got shape {array.shape}.")
     if not (np.all(np.isfinite(array)) and np.all(array > 0)):
         raise ValueError("feature_costs must be finite and greater than 0; drop a column to forbid it.")
     return array
+
+
+def class_weights(class_weight: Any, labels: Array, weight: Array) -> Array:
+    """Factor of every example; "balanced" gives all classes the same total of these sample weights."""
+    if not isinstance(class_weight, str) or class_weight != "balanced":
+        return compute_sample_weight(class_weight, labels)
+    factor = np.ones(labels.shape[0])
+    for column in labels.reshape(labels.shape[0], -1).T:
+        codes = np.unique(column, return_inverse=True)[1]
+        total = np.bincount(codes, weights=weight)
+        share = np.divide(weight.sum(), total.size * total, out=np.zeros_like(total), where=total > 0)
+        factor *= share[codes]
+    return factor
 
 
 def make_template(template: Any, n_features: int) -> str | Array:
@@ -194,13 +238,28 @@ def check_data(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool,
         estimator._column_labels = column_labels(X)
     else:
         check_columns(estimator, X)
+    for name, part in (("X", X), ("y", y)):
+        if getattr(getattr(part, "dtype", None), "kind", "") == "c":  # scikit-learn would print all of it
+            raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
+    if X is None or isinstance(X, (str, bytes, Mapping)):
+        shown = "a dict" if isinstance(X, Mapping) else repr(X)
+        raise TypeError(f"X must be a two-dimensional array, data frame or sparse matrix, got {shown}.")
     try:
-        return validate_data(
+        found = validate_data(
             estimator, X, y, reset=reset, dtype="numeric", accept_sparse=["csc", "csr", "coo"], **options
         )
-    except ValueError as error:
-        if "could not convert" not in str(error) and "bytes/strings" not in str(error):
+        data = found[0] if isinstance(found, tuple) else found
+        if data.dtype.kind not in "biuf":  # frames with categories or dates pass scikit-learn as objects
+            data = data.astype(np.float64, casting="unsafe" if data.dtype.kind == "O" else "safe")
+            found = (data, *found[1:]) if isinstance(found, tuple) else data
+        return found
+    except (TypeError, ValueError) as error:
+        if not any(
+            words in str(error) for words in ("could not convert", "bytes/strings", "cast array", "float()", "promoted")
+        ):
             raise
+        text = re.sub(r"\s+", " ", str(error)).rstrip(".")
         raise ValueError(
-            f"X must hold numbers only; encode text and categories first, for example with OneHotEncoder ({error})."
+            f"X must hold numbers only; encode text, dates and categories first, for example with OneHotEncoder "
+            f"({text})."
         ) from None
