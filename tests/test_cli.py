@@ -16,6 +16,7 @@ from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_diabet
 pytest.importorskip("typer")
 pytest.importorskip("skops")
 
+import typer
 from typer.testing import CliRunner
 
 from sparseboost import SparseBoostClassifier, alpha_max, load, save
@@ -244,9 +245,10 @@ def test_unexpected_errors_have_no_traceback(folder, monkeypatch):
     assert "unexpected KeyError" in fail("inspect", folder / "iris.skops")
 
 
-def test_interrupt_is_quiet(folder, monkeypatch):
+@pytest.mark.parametrize("error", [KeyboardInterrupt, typer.Abort])  # older versions of typer turn one into the other
+def test_interrupt_is_quiet(folder, monkeypatch, error):
     def interrupted(path):
-        raise KeyboardInterrupt
+        raise error
 
     monkeypatch.setattr("sparseboost.cli.load", interrupted)
     result = run("inspect", folder / "iris.skops")
