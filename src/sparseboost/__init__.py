@@ -2,20 +2,28 @@
 
 from sparseboost.estimators import (
     SparseBoostClassifier,
+    SparseBoostClassifierCV,
     SparseBoostRegressor,
+    SparseBoostRegressorCV,
+    SparsePath,
     alpha_max,
     coverage_error,
     row_sparsity,
+    sparse_boost_path,
 )
 from sparseboost.persistence import load, save
 
 __version__ = "0.1.0"
 __all__ = [
     "SparseBoostClassifier",
+    "SparseBoostClassifierCV",
     "SparseBoostRegressor",
+    "SparseBoostRegressorCV",
+    "SparsePath",
     "alpha_max",
     "coverage_error",
     "load",
     "row_sparsity",
     "save",
+    "sparse_boost_path",
 ]

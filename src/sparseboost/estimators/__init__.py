@@ -1,6 +1,18 @@
 """scikit-learn estimators, and small functions around them."""
 
+from sparseboost.estimators.cv import SparseBoostClassifierCV, SparseBoostRegressorCV
 from sparseboost.estimators.measures import alpha_max, coverage_error, row_sparsity
+from sparseboost.estimators.path import SparsePath, sparse_boost_path
 from sparseboost.estimators.sparse import SparseBoostClassifier, SparseBoostRegressor
 
-__all__ = ["SparseBoostClassifier", "SparseBoostRegressor", "alpha_max", "coverage_error", "row_sparsity"]
+__all__ = [
+    "SparseBoostClassifier",
+    "SparseBoostClassifierCV",
+    "SparseBoostRegressor",
+    "SparseBoostRegressorCV",
+    "SparsePath",
+    "alpha_max",
+    "coverage_error",
+    "row_sparsity",
+    "sparse_boost_path",
+]

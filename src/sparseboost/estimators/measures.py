@@ -31,7 +31,7 @@ def alpha_max(
         As in `SparseBoostClassifier.fit` or `SparseBoostRegressor.fit`.
     loss : str or Loss, optional
         A classification loss asks for the classifier, a regression loss for the regressor. By default the logistic
-        loss for discrete y and the squared loss for continuous y.
+        loss for discrete y and the squared loss for continuous y; floats with more than two values are continuous.
     penalty : {"l1", "l1/l2", "l1/linf"} or Norm, default="l1/l2"
         The norm; penalties that never zero a row have no such alpha.
     **parameters
@@ -54,15 +54,22 @@ def alpha_max(
     >>> alpha_max(np.array([[1.0], [-1.0]]), [1, 0])
     0.5
     """
-    if loss is None:
-        discrete = type_of_target(y, input_name="y") in ("binary", "multiclass", "multilabel-indicator")
-        loss = "logistic" if discrete else "squared"
-    classifies = loss in CLASSIFICATION_LOSSES or isinstance(loss, (Logistic, Exponential, Softmax))
-    family = SparseBoostClassifier if classifies else SparseBoostRegressor
-    problem = family(loss=loss, penalty=penalty, **parameters)._problem(X, y, sample_weight)
+    problem = estimator_for(y, loss, penalty=penalty, **parameters)._problem(X, y, sample_weight)
     if not problem.penalty.zeroes_blocks:
         raise ValueError(f"penalty {penalty!r} never empties the model; alpha_max is for 'l1', 'l1/l2' and 'l1/linf'.")
     return problem.largest_alpha
+
+
+def estimator_for(y: Any, loss: str | Loss | None, **parameters: Any) -> SparseBoostClassifier | SparseBoostRegressor:
+    """The estimator that the loss asks for; without one, that of the logistic loss for discrete y, else the squared."""
+    if loss is None:
+        kind = type_of_target(y, input_name="y")
+        measured = kind == "multiclass" and np.asarray(y).dtype.kind == "f"  # floats that happen to be whole numbers
+        discrete = kind in ("binary", "multiclass", "multilabel-indicator") and not measured
+        loss = "logistic" if discrete else "squared"
+    classifies = loss in CLASSIFICATION_LOSSES or isinstance(loss, (Logistic, Exponential, Softmax))
+    family = SparseBoostClassifier if classifies else SparseBoostRegressor
+    return family(loss=loss, **parameters)
 
 
 def coverage_error(y_true: Any, y_score: Any) -> float:

@@ -1,0 +1,206 @@
+"""What the estimators that choose alpha share: folds, scores, routing of metadata, and the fit at the chosen alpha."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from sparseboost.estimators.base import BaseSparseBoost
+from sparseboost.estimators.callbacks import with_callbacks
+from sparseboost.estimators.model_choice import (
+    choose,
+    cv_results,
+    ebic_results,
+    held_out_scores,
+    takes_sample_weight,
+)
+from sparseboost.estimators.path import SparsePath, make_alphas, make_path, warn_unconverged
+from sparseboost.estimators.validation import check_choice, check_number
+from sparseboost.estimators.walk import at
+from sparseboost.losses import Loss
+from sparseboost.monitors import Monitor
+from sparseboost.problem import Problem
+
+Array = np.ndarray
+Encoded = tuple[Any, Array, Loss, Array]
+
+
+class ChoosesAlpha(BaseSparseBoost):
+    """What the two estimators that choose alpha share; it stands before the plain estimator among their bases."""
+
+    alphas: int | Sequence[float] | Array
+    eps: float | Literal["auto"]
+    cv: Any
+    scoring: Any
+    rule: str
+    criterion: str
+    gamma: float
+
+    @property
+    def alpha(self) -> float:  # type: ignore[override]
+        """The chosen alpha, under the name it has in the plain estimator."""
+        check_is_fitted(self, "alpha_")
+        return self.alpha_
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+        """Choose alpha and fit the model there.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets, as in the plain estimator.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights s_i ≥ 0, of the fits and of the default score; also given to scorers that take them (with metadata
+            routing, to those that ask for them).
+        **params
+            `groups` for grouped splitters; with metadata routing, whatever the splitter and the scorer ask for.
+
+        Returns
+        -------
+        object
+            The fitted estimator.
+        """
+        with self._all_or_nothing():
+            self._choose(X, y, sample_weight, params)
+        return self
+
+    def _choose(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
+        check_choice("rule", self.rule, ("min", "1se"))
+        check_choice("criterion", self.criterion, ("cv", "ebic"))
+        check_number("gamma", self.gamma, low=0.0)
+        self.alpha_ = 1.0  # a stand-in until alpha is chosen
+        encoded = self._encode_weighted(X, y, sample_weight)
+        problem = self._pose(*encoded)
+        self.alphas_ = make_alphas(problem, self.alphas, self.eps)
+        routed = self._route(sample_weight, params)
+        if self.criterion == "ebic":
+            self.path_ = self._path(problem)
+            size = float(encoded[0].shape[0] if sample_weight is None else np.sum(sample_weight))
+            self.cv_results_ = ebic_results(self.path_, encoded[0], problem, size, self.gamma)
+            self.best_index_ = int(np.argmin(self.cv_results_["ebic"]))
+        else:
+            self.path_, self.cv_results_ = self._validate(problem, encoded, X, y, routed)
+            self.best_index_ = choose(self.cv_results_, self.rule)
+        self.alpha_ = float(self.alphas_[self.best_index_])
+        self._solve(at(problem, self.alpha_), X, y)
+
+    # -- cross-validation -------------------------------------------------------------------------------------
+
+    def _validate(
+        self, problem: Problem, encoded: Encoded, X: Any, y: Any, routed: dict[str, dict[str, Any]]
+    ) -> tuple[SparsePath, dict[str, Array]]:
+        """The path on all examples, and the scores of the paths that left some out."""
+        labels = y.toarray() if sp.issparse(y) else np.asarray(y)
+        labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
+        splitter = check_cv(self.cv, labels, classifier=is_classifier(self))
+        splits = list(splitter.split(encoded[0], labels, **routed["split"]))
+        if not splits:
+            raise ValueError("cv gave no splits; it must give at least one pair of training and test examples.")
+        for number, (train, _) in enumerate(splits):
+            self._check_split(number, encoded[1][train], encoded[3][train])
+        rows = encoded[0].tocsr() if sp.issparse(encoded[0]) else encoded[0]
+        encoded = (rows, *encoded[1:])
+        scorer = self._scorer()
+        raw = indexable(X, y) if scorer is not None else None
+        # the path on all examples is one job more; BLAS keeps to one thread so that bits do not depend on n_jobs
+        jobs = [delayed(self._fold)(encoded, train, test, scorer, raw, routed["score"]) for train, test in splits]
+        with threadpool_limits(1, user_api="blas"):
+            whole, *folds = Parallel(n_jobs=self.n_jobs, prefer="threads")([delayed(self._whole)(problem), *jobs])
+        paths = [path for path, _ in folds]
+        warn_unconverged(type(self).__name__, [whole, *paths], stacklevel=6)
+        scores = np.array([score for _, score in folds])
+        return whole, cv_results(self.alphas_, scores, np.array([path.n_active for path in paths]))
+
+    def _whole(self, problem: Problem) -> SparsePath:
+        with threadpool_limits(1, user_api="blas"):
+            return self._path(problem)
+
+    def _fold(
+        self, encoded: Encoded, train: Array, test: Array, scorer: Any, raw: Any, score_params: dict[str, Any]
+    ) -> tuple[SparsePath, Array]:
+        """The path on some examples, and its scores on others."""
+        X, target, loss, weight = encoded
+        with threadpool_limits(1, user_api="blas"):
+            path = self._path(self._pose(X[train], target[train], loss, weight[train]))
+            if scorer is None:
+                return path, held_out_scores(path, X[test], target[test], weight[test], loss)
+            parts = [_safe_indexing(part, test) for part in raw]
+            given = {name: _take(value, test, X.shape[0]) for name, value in score_params.items()}
+            return path, np.array([float(scorer(model, *parts, **given)) for model in self._models(path)])
+
+    def _path(self, problem: Problem) -> SparsePath:
+        monitor = Monitor(self.time_budget)
+        return make_path(problem, self._boosting(problem), self.alphas_, self.tol, self.max_rounds, monitor)
+
+    def _models(self, path: SparsePath) -> Iterator[Any]:
+        """One fitted model after the other, as scorers want them."""
+        for i, alpha in enumerate(path.alphas):
+            model = copy.copy(self)
+            model.alpha_, model.coef_, model.intercept_ = float(alpha), path.coef(i), path.intercepts[i]
+            yield model
+
+    def _check_split(self, number: int, target: Array, weight: Array) -> None:
+        """Raise unless a model can be trained on these targets."""
+        if not np.any(weight > 0):
+            raise ValueError(f"Split {number} of cv trains on no example with a positive weight.")
+
+    # -- routing ----------------------------------------------------------------------------------------------
+
+    def _scorer(self) -> Any:
+        if self.scoring is None:
+            return None
+        if not (isinstance(self.scoring, str) or callable(self.scoring)):
+            raise ValueError(f"scoring must be None, the name of a scorer or a function, got {self.scoring!r}.")
+        return check_scoring(self, scoring=self.scoring)
+
+    def _route(self, sample_weight: Any, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """What the splitter and the scorer are given."""
+        if _routing_enabled():
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+            return {"split": routed["splitter"]["split"], "score": routed["scorer"]["score"] if self.scoring else {}}
+        unknown = sorted(set(params) - {"groups"})
+        if unknown:
+            raise TypeError(
+                f"fit takes sample_weight and groups, not {unknown[0]!r}; other metadata needs "
+                f"sklearn.set_config(enable_metadata_routing=True)."
+            )
+        weighted = self.scoring is not None and sample_weight is not None and takes_sample_weight(self._scorer())
+        return {
+            "split": {"groups": params["groups"]} if params.get("groups") is not None else {},
+            "score": {"sample_weight": np.asarray(sample_weight)} if weighted else {},
+        }
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """How metadata given to `fit` reaches the splitter and the scorer.
+
+        Returns
+        -------
+        MetadataRouter
+            As in scikit-learn.
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        if self.scoring is not None:
+            router.add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
+        return router
+
+
+def _take(value: Any, rows: Array, length: int) -> Any:
+    """The rows of metadata that has one entry per example; anything else as it is."""
+    per_example = hasattr(value, "__len__") and len(value) == length and not isinstance(value, (str, bytes, dict))
+    return _safe_indexing(value, rows) if per_example else value
