@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.validation import validate_data
 
@@ -241,7 +242,7 @@ def check_data(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool,
     for name, part in (("X", X), ("y", y)):
         if getattr(getattr(part, "dtype", None), "kind", "") == "c":  # scikit-learn would print all of it
             raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
-    if X is None or isinstance(X, (str, bytes, Mapping)):
+    if X is None or (isinstance(X, (str, bytes, Mapping)) and not sp.issparse(X)):  # DOK matrices are mappings
         shown = "a dict" if isinstance(X, Mapping) else repr(X)
         raise TypeError(f"X must be a two-dimensional array, data frame or sparse matrix, got {shown}.")
     try:
