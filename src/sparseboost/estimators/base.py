@@ -97,17 +97,25 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """Turn parameters and data into the question to answer; nothing of the estimator changes on error."""
+        return self._pose(*self._encode_weighted(X, y, sample_weight))
+
+    def _encode_weighted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Loss, Array]:
+        """Checked parameters, then validated X, targets of shape (m, k), the loss, and the weight of every example."""
         check_parameters(self)
-        penalty = make_penalty(self.penalty, self.positive)
-        space = make_space(self.hypotheses)
+        make_penalty(self.penalty, self.positive)
+        make_space(self.hypotheses)
         X, target, loss, labels = self._encode(X, y, reset=True)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if labels is not None:
             weight = weight * class_weights(self.class_weight, labels, weight)
+        return X, target, loss, weight
+
+    def _pose(self, X: Any, target: Array, loss: Loss, weight: Array) -> Problem:
+        """The question to answer, from what `_encode_weighted` returns or some rows of it."""
         if not weight.sum() > 0:
             raise ValueError("sample_weight must have a positive sum; all weights are zero.")
         names = getattr(self, "feature_names_in_", None)
-        dictionary = space.bind(
+        dictionary = make_space(self.hypotheses).bind(
             X,
             feature_names=names,
             feature_costs=make_costs(self.feature_costs, X.shape[1], names),
@@ -115,7 +123,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         )
         return Problem(
             loss=loss,
-            penalty=penalty,
+            penalty=make_penalty(self.penalty, self.positive),
             alpha=float(self.alpha),
             dictionary=dictionary,
             y=np.ascontiguousarray(target, dtype=np.float64),
@@ -135,9 +143,11 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
             return Newton()
         return Correction(GradBoost() if driving.driving_loss.curvature is not None else AdaBoost(), template)
 
+    def _boosting(self, problem: Problem) -> Boosting:
+        return Boosting(self._corrector(problem), self.induce, self.corrective, self.max_features)
+
     def _solve(self, problem: Problem, X: Any, y: Any) -> None:
-        corrector = self._corrector(problem)
-        solver = Boosting(corrector, self.induce, self.corrective, self.max_features)
+        solver = self._boosting(problem)
         stages: list[Stage] = []
         tasks = RoundTasks(self, X, y, lambda: self._weights(stages[-1], problem) if stages else None)
         monitor = Monitor(self.time_budget, int(self.verbose), [*(self.callbacks or []), tasks])
@@ -156,7 +166,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         for name, value in self._weights(solution.ensemble.stage, problem).items():
             setattr(self, name, value)
         self._stages = stages
-        self._record(solution, corrector)
+        self._record(solution, solver.correction)
         tasks.close()
 
     def _warm(self, problem: Problem) -> Stage | None:
