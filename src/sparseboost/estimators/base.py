@@ -174,9 +174,11 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
             return None
         if self.coef_.shape != (problem.n_outputs, self.n_features_in_):
             return None
-        keys = np.flatnonzero(np.any(self.coef_ != 0, axis=0))
+        # weights of a fit without the sign constraint are no start for one with it
+        coef = np.maximum(self.coef_, 0.0) if problem.penalty.positive else self.coef_
+        keys = np.flatnonzero(np.any(coef != 0, axis=0))
         start = self.intercept_ if self.fit_intercept else np.zeros(problem.n_outputs)
-        return keys, np.ascontiguousarray(self.coef_[:, keys].T), start
+        return keys, np.ascontiguousarray(coef[:, keys].T), start
 
     def _weights(self, stage: Stage, problem: Problem) -> dict[str, Any]:
         keys, rows, intercept = stage
