@@ -26,6 +26,8 @@ def test_meets_the_papers_updates_at_the_optimum(case: LossCase, penalty: Penalt
         problem = random_problem(case, penalty, seed, m=25, n=5)
         newton = minimize(problem, Boosting(Newton()), tol=1e-7)
         assert newton.converged, newton.reason
+        if newton.objective < 1e-15:  # a tube of half width 50: nothing that a bound over all scores could move
+            continue
         try:
             update = GradBoost() if case.loss.curvature is not None else AdaBoost()
             paper = minimize(problem, Boosting(Correction(update)), tol=1e-7)
