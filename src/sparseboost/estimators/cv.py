@@ -131,8 +131,8 @@ solver_, n_rounds_, history_, n_features_in_, feature_names_in_
         missing = np.isin(codes, target[weight > 0], invert=True)
         if np.any(missing):
             raise ValueError(
-                f"Split {number} of cv trains on no example of class {self.classes_[missing][0]!r}; use fewer folds, "
-                f"stratified ones, or more examples of that class."
+                f"Split {number} of cv trains on no example of class {self.classes_[missing].tolist()[0]!r}; use fewer "
+                f"folds, stratified ones, or more examples of that class."
             )
 
 

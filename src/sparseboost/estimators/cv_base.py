@@ -90,7 +90,7 @@ class ChoosesAlpha(BaseSparseBoost):
         routed = self._route(sample_weight, params)
         if self.criterion == "ebic":
             self.path_ = self._path(problem)
-            size = float(encoded[0].shape[0] if sample_weight is None else np.sum(sample_weight))
+            size = float(encoded[0].shape[0] if sample_weight is None else np.sum(np.asarray(sample_weight)))
             self.cv_results_ = ebic_results(self.path_, encoded[0], problem, size, self.gamma)
             self.best_index_ = int(np.argmin(self.cv_results_["ebic"]))
         else:

@@ -85,7 +85,7 @@ class SparsePath:
             Data with the columns of the fit; only the columns in `features` are read.
         """
         used, k = self.features, self.n_outputs
-        part = X[:, used]
+        part = (X.tocsr() if sp.issparse(X) and X.format == "coo" else X)[:, used]
         part = part.tocsr() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
         compact = self.weights[:, used].toarray()
         for i, intercept in enumerate(self.intercepts):
