@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export SPARSEBOOST_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: demo test test-all lint clean
+.PHONY: demo test test-all lint clean bench
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -25,6 +25,10 @@ test: lint
 
 test-all: lint
 	$(BIN)/python -m pytest -n 2
+
+# make bench TASK=T3 SIZE=small THREADS=2 LIMIT=30; all tasks at full size by default
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks $(TASK) $(if $(SIZE),--size $(SIZE)) $(if $(THREADS),--threads $(THREADS)) $(if $(LIMIT),--limit $(LIMIT))
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

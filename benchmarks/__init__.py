@@ -1,0 +1,1 @@
+"""Benchmarks of sparseboost beside its peers: ratios measured in one run. See README.md."""

@@ -1,0 +1,134 @@
+"""Plumbing: writes problems, starts workers, gathers what they report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import environments, store
+from benchmarks.problem import Problem
+from benchmarks.solvers import OURS, SOLVERS
+from benchmarks.tasks import Case
+
+HERE = Path(__file__).parent
+CACHE = HERE / ".cache"
+REFERENCE_TOL = 1e-10
+GROWTH_SETTING = 1e-4
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run."""
+
+    size: str = "full"
+    threads: int = 1
+    limit: float = 60.0  # seconds of fitting per worker
+    only: tuple[str, ...] = ()  # solvers beside ours; all if empty
+
+
+def spawn(mode: str, solver: str, file: Path, options: Options, **more: Any) -> list[Facts]:
+    """Run one worker; what it reported before it ended or was stopped."""
+    count = str(options.threads)
+    variables = ("OMP", "OPENBLAS", "MKL", "NUMBA", "BLIS", "VECLIB")
+    environment = {**os.environ, **{f"{name}_NUM_THREADS": count for name in variables}, "PYTHONWARNINGS": "ignore"}
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report"
+        command = [environments.python(SOLVERS[solver].environment), "-m", "benchmarks.worker", mode, str(file), solver]
+        command += [str(report), "--limit", str(options.limit)]
+        for name, value in more.items():
+            command += [f"--{name}", json.dumps(value)]
+        ending = ""
+        try:
+            done = subprocess.run(
+                command, cwd=HERE.parent, env=environment, timeout=3 * options.limit + 60, stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE, text=True, check=False,
+            )  # fmt: skip
+            if done.returncode:
+                last = [line for line in done.stderr.splitlines() if line.strip()]
+                ending = f"ended with code {done.returncode}" + (f": {last[-1].strip()}" if last else "")
+        except subprocess.TimeoutExpired:
+            ending = "time limit"
+        facts = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
+        return facts + ([{"stopped" if ending == "time limit" else "error": ending}] if ending else [])
+
+
+def written(case: Case, size: str) -> tuple[Path, Problem]:
+    """The problem's file, written unless it is there; a change of any definition asks for a new one."""
+    sources = [HERE / "datasets.py", HERE / "problem.py", *sorted((HERE / "tasks").glob("*.py"))]
+    stamp = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:8]
+    slug = re.sub(r"[^a-z0-9]+", "-", case.name.lower()).strip("-")
+    file = CACHE / f"{size}-{stamp}" / f"{slug}.npz"
+    if not file.exists():
+        store.save(case.build(), file)
+    return file, store.load(file)
+
+
+def reference(file: Path, options: Options) -> Facts:
+    """Our certified optimum, kept beside the problem's file."""
+    kept = file.with_suffix(".reference.json")
+    if kept.exists():
+        return json.loads(kept.read_text())
+    generous = Options(options.size, options.threads, 3 * options.limit)
+    facts = spawn("reference", OURS.name, file, generous, setting=REFERENCE_TOL)
+    found = next((fact for fact in facts if "objectives" in fact), None)
+    if found is None:
+        return {"failed": facts[-1] if facts else "no report"}
+    kept.write_text(json.dumps(found))
+    return found
+
+
+def compare(case: Case, options: Options) -> Facts:
+    """Every solver that takes the problem, tuned against the certified optimum."""
+    file, problem = written(case, options.size)
+    sure = reference(file, options)
+    if "failed" in sure:
+        return {"case": case.name, "failed": sure["failed"]}
+    objectives, gaps = np.array(sure["objectives"]), np.array(sure["gaps"])
+    certified = float(np.max(gaps / objectives))
+    aim = objectives if certified <= 1e-7 else objectives - gaps  # an unproven optimum must not end a peer's tuning
+    runs = []
+    for name, solver in SOLVERS.items():
+        if solver.refuses(problem) or (options.only and solver is not OURS and name not in options.only):
+            continue
+        print(f"  {case.name}: {name} ...", flush=True)
+        runs.append(_one(name, file, aim, options))
+    return {
+        "case": case.name, "kind": problem.kind, "shape": list(problem.X.shape), "outputs": problem.n_outputs,
+        "sparse": problem.is_sparse, "input_bytes": problem.input_bytes, "alphas": problem.alphas.tolist(),
+        "reference": sure, "certified": certified, "runs": runs,
+    }  # fmt: skip
+
+
+def _one(name: str, file: Path, aim: np.ndarray, options: Options) -> Facts:
+    try:
+        facts = spawn("tune", name, file, options, best=aim.tolist())
+    except environments.Unavailable as reason:
+        return {"solver": name, "unavailable": str(reason)}
+    tried = [fact for fact in facts if "objectives" in fact]
+    run: Facts = {"solver": name, "tried": tried}
+    for fact in facts:
+        run.update({key: fact[key] for key in ("error", "stopped") if key in fact})
+    if tried and options.size == "full":
+        for fact in spawn("first", name, file, options, setting=tried[-1]["setting"]):
+            run.update({key: fact[key] for key in ("first_seconds",) if key in fact})
+    return run
+
+
+def grow(case: Case, options: Options) -> Facts:
+    """Our own time on one case of a growth task."""
+    file, problem = written(case, options.size)
+    print(f"  {case.name} ...", flush=True)
+    facts = spawn("clock", OURS.name, file, options, setting=GROWTH_SETTING)
+    found = next((fact for fact in facts if "seconds" in fact), {"failed": facts[-1] if facts else "no report"})
+    amount = problem.X.nnz if case.axis == "nnz" else case.amount
+    return {"case": case.name, "axis": case.axis, "amount": float(amount), **found}

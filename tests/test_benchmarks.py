@@ -1,0 +1,130 @@
+"""The benchmarks ask everybody the same question, and their tables say what was measured."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks import datasets, store, tables
+from benchmarks.problem import Problem, active_rows, suboptimality, tiny
+from benchmarks.solvers import OURS, SOLVERS
+from benchmarks.tasks import TASKS
+
+KINDS = [
+    ("logistic", "l1", 1), ("softmax", "l1/l2", 3), ("softmax", "l1/linf", 3), ("multilabel", "l1/l2", 4),
+    ("squared", "l1", 1), ("squared", "l1/l2", 2),
+]  # fmt: skip
+
+
+def make(loss, penalty, k, *, sparse=False, intercept=False, count=1):
+    y = {"logistic": np.array([0, 1]), "softmax": np.arange(k), "multilabel": np.zeros((2, k)), "squared": np.zeros(2)}[
+        loss
+    ]
+    if loss == "squared" and k > 1:
+        y = np.zeros((2, k))
+    X = np.zeros((2, 1)) if not sparse else sp.csc_matrix((2, 1))
+    return tiny(Problem(X, y, loss, penalty, np.ones(count), intercept))
+
+
+@pytest.mark.parametrize(("loss", "penalty", "k"), KINDS)
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_objective_is_ours(loss, penalty, k, sparse, intercept):
+    from sparseboost import SparseBoostClassifier, SparseBoostRegressor, alpha_max
+
+    problem = make(loss, penalty, k, sparse=sparse, intercept=intercept)
+    family = SparseBoostRegressor if loss == "squared" else SparseBoostClassifier
+    model = family(problem.alpha, penalty=penalty, fit_intercept=intercept).fit(problem.X, problem.y)
+    (value,) = problem.objectives(model.coef_[None], model.intercept_[None])
+    assert value == pytest.approx(model.objective_, rel=1e-10)
+    kind = "squared" if loss == "squared" else "logistic"
+    largest = alpha_max(problem.X, problem.y, loss=kind, penalty=penalty, fit_intercept=intercept)
+    assert problem.alpha_max() == pytest.approx(largest, rel=1e-8)
+
+
+def test_our_runner_and_our_reference_agree_along_a_path():
+    problem = make("squared", "l1/l2", 2, count=4)
+    fit = OURS.fit(problem, 1e-10)
+    best, gaps = OURS.reference(problem, 1e-10, 10.0)
+    optimum = problem.objectives(best.coefs, best.intercepts)
+    assert suboptimality(problem.objectives(fit.coefs, fit.intercepts), optimum) < 1e-7
+    assert np.all(gaps <= 1e-8 * optimum[0])
+    assert active_rows(best.coefs) > 0
+
+
+def test_problems_survive_the_disk(tmp_path):
+    for sparse in (False, True):
+        problem = make("softmax", "l1/l2", 3, sparse=sparse)
+        store.save(problem, tmp_path / "p.npz")
+        back = store.load(tmp_path / "p.npz")
+        assert back.kind == problem.kind
+        assert back.input_bytes == problem.input_bytes
+        assert (back.X != problem.X).sum() == 0
+
+
+def test_solvers_say_what_they_cannot_do():
+    linf = make("softmax", "l1/linf", 3)
+    takers = {name for name, solver in SOLVERS.items() if solver.refuses(linf) is None}
+    assert {"sparseboost", "sparseboost gradboost", "cvxpy clarabel"} <= takers
+    assert "celer" not in takers
+    with_intercept = replace(make("logistic", "l1", 1), fit_intercept=True)
+    assert "intercept" in SOLVERS["scikit-learn liblinear"].refuses(with_intercept)
+
+
+def test_every_task_has_cases_and_missing_data_is_one_sentence(monkeypatch, tmp_path):
+    monkeypatch.setenv("SPARSEBOOST_DATA", str(tmp_path))
+    for task in TASKS.values():
+        for size in ("small", "full"):
+            names = [case.name for case in task.cases(size)]
+            assert names
+            assert len(set(names)) == len(names)
+    case = next(TASKS["T1"].cases("small"))
+    with pytest.raises(datasets.Missing, match=r"^reuters21578_bigrams.npz is not in the folder"):
+        case.build()
+
+
+def run_of(name, *tried):
+    keys = ("setting", "seconds", "objectives")
+    facts = [dict(zip(keys, one, strict=True), active=3, extra_bytes=50, repetitions=3) for one in tried]
+    return {"solver": name, "tried": facts}
+
+
+def result_of(*runs):
+    return {
+        "case": "c", "kind": "logistic l1", "shape": [2, 2], "outputs": 1, "input_bytes": 100, "certified": 1e-9,
+        "reference": {"objectives": [1.0]}, "runs": list(runs),
+    }  # fmt: skip
+
+
+def test_the_best_objective_by_anyone_is_the_reference():
+    result = result_of(run_of("celer", (1e-3, 1.0, [0.9])))
+    assert tables.best_objectives(result) == [0.9]
+
+
+def test_tables_take_the_cheapest_setting_and_name_the_winner():
+    ours = run_of("sparseboost", (1e-1, 0.5, [1.0005]), (1e-6, 2.0, [1.0]))
+    peer = run_of("celer", (1e-1, 1.0, [1.0001]), (1e-6, 1.5, [1.0]))
+    slower = run_of("sparseboost gradboost", (1e-1, 0.1, [1.0]))
+    text = tables.case_table(result_of(ours, peer, slower, {"solver": "snapml", "unavailable": "no wheel"}))
+    assert "To 1e-03: sparseboost wins, 2.00 times as fast as celer." in text
+    assert "To 1e-06: sparseboost LOSES to celer, which is 1.33 times as fast." in text
+    assert "not installed: no wheel" in text
+    row = next(line for line in text.splitlines() if line.startswith("| sparseboost  "))
+    assert [cell.strip() for cell in row.split("|")[2:8]] == ["0.5", "2", "0.50", "1.33", "–", "0.50"]
+
+
+def test_never_is_said():
+    text = tables.case_table(result_of(run_of("sparseboost", (1e-1, 1.0, [1.1])), run_of("celer", (1e-1, 3.0, [1.0]))))
+    assert "sparseboost LOSES: it never gets there, celer does in 3 s." in text
+    assert "reached 1e-01" in text
+
+
+def test_exponents():
+    assert tables.exponent([1, 2, 4, 8], [3, 12, 48, 192]) == pytest.approx(2.0)
