@@ -12,6 +12,7 @@ from sparseboost.hypotheses import Candidates, Dictionary, Enumerable
 from sparseboost.hypotheses.base import Rank
 from sparseboost.losses import Loss
 from sparseboost.penalties import NoPenalty, Norm, Penalty
+from sparseboost.threads import one_blas_thread
 
 Array = np.ndarray
 
@@ -85,8 +86,9 @@ class Problem:
     @cached_property
     def largest_alpha(self) -> float:
         """Smallest alpha at which the empty model is optimal (T5)."""
-        empty = Ensemble.empty(self.dictionary, self.start)
-        return self.survey(empty, empty.score()).candidates.violation
+        with one_blas_thread():  # the same bits as the first look of a fit
+            empty = Ensemble.empty(self.dictionary, self.start)
+            return self.survey(empty, empty.score()).candidates.violation
 
     @property
     def enumerable(self) -> Enumerable:

@@ -139,7 +139,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         if self.update == "gradboost":
             return Correction(GradBoost(), template)
         driving = problem if problem.loss.smooth else problem.smoothed(1.0)
-        if self.corrective is True and self.template == "single" and Newton.applies(driving):
+        if self.corrective is True and isinstance(template, str) and template == "single" and Newton.applies(driving):
             return Newton()
         return Correction(GradBoost() if driving.driving_loss.curvature is not None else AdaBoost(), template)
 

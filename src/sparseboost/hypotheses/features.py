@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from sparseboost.hypotheses.base import (
 )
 from sparseboost.hypotheses.columns import Columns
 
-BLOCK_ENTRIES = 4_000_000  # largest temporary copy, in entries: 32 MB in double precision
+BLOCK_ENTRIES = 1_000_000  # of one block: large enough to forget the call, and a temporary copy of 8 MB
 
 
 class Feature(Hypothesis):
@@ -130,36 +130,36 @@ class FeatureDictionary(Enumerable):
     # -- sums over examples, for all features -------------------------------------------------------------
 
     def correlate(self, force: Array) -> Array:
-        if sp.issparse(self.X):
-            return self._correlate_sparse(np.ascontiguousarray(force))
-        if self.X.dtype == np.float64:
-            return self.X.T @ force
-        out = np.zeros((self.size, force.shape[1]))
-        if self.X.flags.f_contiguous:
-            for part in self._parts(self.size, self.X.shape[0]):
-                out[part] = self.X[:, part].astype(np.float64).T @ force
-        else:
-            for part in self._parts(self.X.shape[0], self.size):
-                out += self.X[part].astype(np.float64).T @ force[part]
-        return out
-
-    def _correlate_sparse(self, force: Array) -> Array:
+        # blocks are the same for every n_jobs, and every column is summed by one thread, so bits do not change
         out = np.empty((self.size, force.shape[1]))
-        X = self.X
-        jobs = min(self.n_jobs, self.size)
-        # equal numbers of stored entries per thread; every column is summed by one thread, so bits do not change
-        edges: Array = np.searchsorted(X.indptr, np.linspace(0, X.nnz, jobs + 1)[1:-1]) if jobs > 1 else np.empty(0)
-        bounds = [0, *map(int, edges), self.size]
+        if sp.issparse(self.X):
+            X, force = self.X, np.ascontiguousarray(force)
 
-        def work(first: int, last: int) -> None:
-            kernels.columns.correlate(X.data, X.indices, X.indptr, force, out, first, last)
+            def by_entries(part: slice) -> None:
+                kernels.columns.correlate(X.data, X.indices, X.indptr, force, out, part.start, part.stop)
 
-        if jobs == 1:
-            work(0, self.size)
+            self._in_threads(by_entries, self._parts(self.size, 0))
+        elif self.X.dtype == np.float64 or self.X.flags.f_contiguous:
+
+            def by_columns(part: slice) -> None:
+                np.matmul(self.X[:, part].astype(np.float64, copy=False).T, force, out=out[part])
+
+            self._in_threads(by_columns, self._parts(self.size, self.X.shape[0]))
         else:
-            with ThreadPoolExecutor(jobs) as pool:
-                list(pool.map(work, bounds[:-1], bounds[1:]))
+
+            def by_rows(part: slice) -> Array:
+                return self.X[part].astype(np.float64).T @ force[part]
+
+            parts = self._parts(self.X.shape[0], self.size)
+            out = np.sum(self._in_threads(by_rows, parts), axis=0)
         return out
+
+    def _in_threads(self, work: Callable[[slice], Any], parts: Iterable[slice]) -> list[Any]:
+        parts = list(parts)
+        if self.n_jobs == 1 or len(parts) == 1:
+            return [work(part) for part in parts]
+        with ThreadPoolExecutor(min(self.n_jobs, len(parts))) as pool:
+            return list(pool.map(work, parts))
 
     def split_correlate(self, keys: Array, up: Array, down: Array) -> tuple[Array, Array]:
         plus, minus = np.empty((keys.size, up.shape[1])), np.empty((keys.size, up.shape[1]))
@@ -190,6 +190,7 @@ class FeatureDictionary(Enumerable):
         return out
 
     def _parts(self, length: int, width: int) -> Iterator[slice]:
+        """Ranges of rows or columns with about BLOCK_ENTRIES entries each."""
         if sp.issparse(self.X):
             width = max(1, self.X.nnz // max(self.size, 1))
         step = max(1, BLOCK_ENTRIES // max(width, 1))

@@ -11,6 +11,7 @@ from sparseboost.ensemble import Ensemble, Stage
 from sparseboost.hypotheses.base import Rank
 from sparseboost.monitors import Monitor, Record
 from sparseboost.problem import Problem, Survey
+from sparseboost.threads import one_blas_thread
 
 Array = np.ndarray
 
@@ -90,7 +91,19 @@ def minimize(
     Every lower bound met on the way stays valid, so the gap is taken to the best of them. `stages`, if given,
     receives the weights before every round and at the end.
     """
-    monitor = monitor or Monitor()
+    with one_blas_thread():
+        return _loop(problem, solver, tol, max_rounds, monitor or Monitor(), warm, stages)
+
+
+def _loop(
+    problem: Problem,
+    solver: Solver,
+    tol: float,
+    max_rounds: int,
+    monitor: Monitor,
+    warm: Stage | None,
+    stages: list[Stage] | None,
+) -> Solution:
     target = tol * abs(problem.empty_objective)
     state = solver.init(problem, warm)
     best_lower, first_slope, rounds = -np.inf, np.inf, 0
