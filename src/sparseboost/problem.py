@@ -176,6 +176,12 @@ class Problem:
         everything = self.dictionary.cost(np.arange(self.enumerable.size))
         return at_zero * float(everything.sum() - ensemble.cost.sum())
 
+    def steepness(self, keys: Array, correlation: Array) -> Array:
+        """How strongly the gradient pulls at zero rows: their violation, or its size where nothing holds them."""
+        if self.penalty.zeroes_blocks:
+            return self.penalty.violation(correlation, self.dictionary.cost(keys))
+        return np.abs(self.penalty.signed(correlation)).max(axis=1)
+
     def steepest(self, candidates: Candidates) -> float:
         """Largest entry of the gradient over all hypotheses: zero exactly at an unpenalised optimum."""
         if candidates.correlation is None:

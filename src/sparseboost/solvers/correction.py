@@ -150,6 +150,8 @@ class Correction(Corrector):
         self.update = update
         self.template = template
         self.name = update.name
+        self._together = not isinstance(template, str) or template == "dense"
+        self._greedy = isinstance(template, str) and template == "greedy"
 
     def check(self, problem: Problem) -> None:
         self.update.check(problem)
@@ -183,7 +185,7 @@ class Correction(Corrector):
         """One update of the chosen rows only (and of the intercept)."""
         work = Workspace(problem, ensemble, score)
         bound = work.shift(self.update)
-        if self.template == "dense":
+        if isinstance(self.template, str) and self.template == "dense":
             room = np.zeros(ensemble.size)
             room[chosen] = self.update.dense_room(problem, ensemble.columns.keep(chosen))
             bound += work.together(self.update, room)
@@ -206,9 +208,9 @@ class Correction(Corrector):
     def _round(self, work: Workspace, room: Array) -> float:
         if room.size == 0:
             return 0.0
-        if not isinstance(self.template, str) or self.template == "dense":
+        if self._together:
             return work.together(self.update, room)
-        return work.best(self.update, room) if self.template == "greedy" else work.sweep(self.update, room)
+        return work.best(self.update, room) if self._greedy else work.sweep(self.update, room)
 
     def _clear_empty_columns(self, problem: Problem, ensemble: Ensemble, room: Array) -> Ensemble:
         """A column of zeros has weight 0 at every penalised optimum, and no update that could find it."""

@@ -119,7 +119,7 @@ class Boosting(Solver):
     def _rank(self, state: State, keys: Array, correlation: Array) -> Array:
         problem = state.problem
         if not problem.driving_loss.smooth:  # the first look at a non-smooth loss: there is no bound to score by
-            return problem.penalty.violation(correlation, problem.dictionary.cost(keys))
+            return problem.steepness(keys, correlation)
         return self.correction.rank(problem, state.score, keys, correlation)
 
     @staticmethod

@@ -42,11 +42,11 @@ class Newton(Corrector):
         return curvature is not None and problem.penalty.kernel is not None
 
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
-        if not problem.penalty.zeroes_blocks:
-            return np.abs(correlation).max(axis=1)
-        return problem.penalty.violation(correlation, problem.dictionary.cost(keys))
+        return problem.steepness(keys, correlation)
 
     def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
+        if ensemble.size == 0 and not problem.fit_intercept:
+            return Corrected(ensemble, score, 0.0, True)
         model = QuadraticModel(problem, ensemble, self._cache)
         scale = abs(problem.empty_objective)
         value = problem.driving_objective(ensemble, score)
