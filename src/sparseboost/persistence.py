@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 MODELS = frozenset(
     {
-        "sparseboost.estimators.sparse.SparseBoostClassifier",
-        "sparseboost.estimators.sparse.SparseBoostRegressor",
+        "sparseboost.estimators.classifier.SparseBoostClassifier",
+        "sparseboost.estimators.regressor.SparseBoostRegressor",
     }
 )
 """The estimators a file may hold."""

@@ -1,9 +1,10 @@
 """scikit-learn estimators, and small functions around them."""
 
+from sparseboost.estimators.classifier import SparseBoostClassifier
 from sparseboost.estimators.cv import SparseBoostClassifierCV, SparseBoostRegressorCV
 from sparseboost.estimators.measures import alpha_max, coverage_error, row_sparsity
 from sparseboost.estimators.path import SparsePath, sparse_boost_path
-from sparseboost.estimators.sparse import SparseBoostClassifier, SparseBoostRegressor
+from sparseboost.estimators.regressor import SparseBoostRegressor
 
 __all__ = [
     "SparseBoostClassifier",

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sparseboost.estimators.classifier import SparseBoostClassifier
 from sparseboost.estimators.cv_base import ChoosesAlpha
-from sparseboost.estimators.sparse import SparseBoostClassifier, SparseBoostRegressor
+from sparseboost.estimators.regressor import SparseBoostRegressor
 from sparseboost.hypotheses import HypothesisSpace
 from sparseboost.losses import Loss
 from sparseboost.monitors import Callback

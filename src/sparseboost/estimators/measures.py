@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from sparseboost.estimators.sparse import SparseBoostClassifier, SparseBoostRegressor
+from sparseboost.estimators.classifier import SparseBoostClassifier
+from sparseboost.estimators.regressor import SparseBoostRegressor
 from sparseboost.estimators.validation import CLASSIFICATION_LOSSES
 from sparseboost.losses import Exponential, Logistic, Loss, Softmax
 

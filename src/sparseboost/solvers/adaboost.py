@@ -87,9 +87,13 @@ class AdaBoost(Update):
             saved = np.zeros(rows.shape[0])
         else:
             saved = strength * (penalty.value(rows) - penalty.value(moved))
-        with np.errstate(over="ignore"):
-            gain_plus = -np.multiply(plus, np.expm1(-change), out=np.zeros_like(plus), where=plus > 0)
-            gain_minus = -np.multiply(minus, np.expm1(change), out=np.zeros_like(minus), where=minus > 0)
-        decrease = safe * (gain_plus + gain_minus).sum(axis=1) + saved
+        decrease = safe * (_gain(plus, change) + _gain(minus, -change)).sum(axis=1) + saved
         still = (room == 0.0) | ~np.any(change != 0, axis=1)
         return np.where(still[:, None], rows, moved), np.where(still, 0.0, decrease)
+
+
+def _gain(mu: Array, change: Array) -> Array:
+    """μ(1 − e^{−d}), finite whenever the product is, and 0 where μ is."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        far = mu - np.exp(np.log(mu) - change)
+        return np.where(mu == 0.0, 0.0, np.where(change > -700.0, mu * -np.expm1(-change), far))

@@ -9,7 +9,7 @@ import numpy as np
 from sparseboost.ensemble import Ensemble
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
-from sparseboost.solvers.correction import NOTHING, Corrected, Corrector
+from sparseboost.solvers.correction import Corrected, Corrector
 from sparseboost.solvers.gram_cache import GramCache
 from sparseboost.solvers.quadratic_model import Aim, QuadraticModel
 
@@ -48,19 +48,21 @@ class Newton(Corrector):
         if ensemble.size == 0 and not problem.fit_intercept:
             return Corrected(ensemble, score, 0.0, True)
         model = QuadraticModel(problem, ensemble, self._cache)
-        scale = abs(problem.empty_objective)
-        value = problem.driving_objective(ensemble, score)
+        value, gap = problem.driving_objective(ensemble, score), np.inf
         bound, stalled = 0.0, False
         for _ in range(MOST_STEPS):
             aim = model.step(ensemble, score)
             found = _search(problem, ensemble, score, value, aim)
-            stalled = found is None or aim.promise <= NOTHING * scale
             if found is None:
+                stalled = True
                 break
             ensemble, score, new_value = found
             bound += max(value - new_value, 0.0)
-            value = new_value
-            if stalled or monitor.out_of_time or problem.restricted_gap(ensemble, score) <= target:
+            value, last_gap = new_value, gap
+            gap = problem.restricted_gap(ensemble, score)
+            # below the rounding of the objective the gap is the only thing that still shows progress
+            stalled = aim.promise <= ROUNDING * abs(value) and gap > 0.9 * last_gap
+            if stalled or gap <= target or monitor.out_of_time:
                 break
         return Corrected(ensemble, ensemble.score(), bound, stalled)
 
