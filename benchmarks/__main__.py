@@ -14,7 +14,7 @@ from benchmarks.solvers import SOLVERS
 from benchmarks.tasks import TASKS, Task
 
 RESULTS = Path(__file__).parent / "results"
-LIMITS = {"small": 10.0, "full": 60.0}
+LIMITS = {"small": 3.0, "full": 60.0}
 
 
 def perform(task: Task, options: run.Options) -> None:

@@ -32,6 +32,14 @@ def read(name: str, rows: int | None = None) -> tuple[Any, Array, dict[str, Arra
     return X[:rows], rest.pop("y")[:rows], rest
 
 
+def sample(X: Any, y: Array, rows: int | None) -> tuple[Any, Array]:
+    """Some rows at random; all of them if `rows` is None."""
+    if rows is None:
+        return X, y
+    chosen = np.random.default_rng(0).permutation(len(y))[:rows]
+    return X[chosen], y[chosen]
+
+
 def text(X: sp.csr_matrix) -> sp.csc_matrix:
     """log(1 + count), rows of unit length, words that occur."""
     X = X.astype(np.float64).copy()

@@ -87,6 +87,7 @@ def _r() -> str:
 
 
 def _versions(interpreter: Path, packages: list[str]) -> str:
-    code = "import sys; from importlib.metadata import version as v; print(*(f'{p} {v(p)}' for p in sys.argv[1:]))"
+    listed = "', '.join(f'{p} {version(p)}' for p in sys.argv[1:])"
+    code = f"import sys; from importlib.metadata import version; print({listed})"
     found = subprocess.run([str(interpreter), "-c", code, *packages], capture_output=True, text=True, check=False)
     return found.stdout.strip()

@@ -17,11 +17,14 @@ import numpy as np
 from benchmarks import environments, store
 from benchmarks.problem import Problem
 from benchmarks.solvers import OURS, SOLVERS
+from benchmarks.tables import is_peer
 from benchmarks.tasks import Case
 
 HERE = Path(__file__).parent
 CACHE = HERE / ".cache"
 REFERENCE_TOL = 1e-10
+LEAST_REFERENCE_SECONDS = 60.0
+SLOW = 0.25  # of the limit: a fit that takes longer is not run once more for its first call
 GROWTH_SETTING = 1e-4
 Facts = dict[str, Any]
 
@@ -78,7 +81,7 @@ def reference(file: Path, options: Options) -> Facts:
     kept = file.with_suffix(".reference.json")
     if kept.exists():
         return json.loads(kept.read_text())
-    generous = Options(options.size, options.threads, 3 * options.limit)
+    generous = Options(options.size, options.threads, max(3 * options.limit, LEAST_REFERENCE_SECONDS))
     facts = spawn("reference", OURS.name, file, generous, setting=REFERENCE_TOL)
     found = next((fact for fact in facts if "objectives" in fact), None)
     if found is None:
@@ -98,7 +101,7 @@ def compare(case: Case, options: Options) -> Facts:
     aim = objectives if certified <= 1e-7 else objectives - gaps  # an unproven optimum must not end a peer's tuning
     runs = []
     for name, solver in SOLVERS.items():
-        if solver.refuses(problem) or (options.only and solver is not OURS and name not in options.only):
+        if solver.refuses(problem) or (options.only and is_peer(name) and name not in options.only):
             continue
         print(f"  {case.name}: {name} ...", flush=True)
         runs.append(_one(name, file, aim, options))
@@ -118,8 +121,9 @@ def _one(name: str, file: Path, aim: np.ndarray, options: Options) -> Facts:
     run: Facts = {"solver": name, "tried": tried}
     for fact in facts:
         run.update({key: fact[key] for key in ("error", "stopped") if key in fact})
-    if tried and options.size == "full":
-        for fact in spawn("first", name, file, options, setting=tried[-1]["setting"]):
+    quick = [fact for fact in tried if fact["seconds"] <= SLOW * options.limit]
+    if quick and options.size == "full":
+        for fact in spawn("first", name, file, options, setting=quick[-1]["setting"]):
             run.update({key: fact[key] for key in ("first_seconds",) if key in fact})
     return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
@@ -56,19 +57,21 @@ class SparseBoost(Solver):
             warnings.simplefilter("ignore")
             return [_model(problem, self.update, problem.alpha, **parameters).fit(problem.X, problem.y)]
 
-    def _fits(self, problem: Problem, **parameters: Any) -> list[tuple[Array, Array, float]]:
-        """One alpha after another, each started from the last."""
+    def _fits(self, problem: Problem, seconds: float | None = None, **parameters: Any) -> list[Any]:
+        """(weights, intercept, gap) of one alpha after another, each started from the last, in so many seconds."""
+        end = None if seconds is None else time.monotonic() + seconds
         model, found = _model(problem, self.update, 1.0, warm_start=True, **parameters), []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for alpha in problem.alphas:
-                model.set_params(alpha=float(alpha)).fit(problem.X, problem.y)
+                budget = None if end is None else max(end - time.monotonic(), 0.1)
+                model.set_params(alpha=float(alpha), time_budget=budget).fit(problem.X, problem.y)
                 found.append((model.coef_, model.intercept_, model.dual_gap_))
         return found
 
     def reference(self, problem: Problem, tol: float, seconds: float) -> tuple[Fit, Array]:
         """The optimum and, per alpha, how far from it at most."""
-        fits = self._fits(problem, tol=tol, time_budget=seconds / len(problem.alphas), max_rounds=10_000)
+        fits = self._fits(problem, seconds, tol=tol, max_rounds=10_000)
         coefs, intercepts, gaps = (np.stack(part) for part in zip(*fits, strict=True))
         return Fit(coefs, intercepts), gaps
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.datasets import frequent_signal, power_law, read, text
+from benchmarks.datasets import frequent_signal, power_law, read, sample, text
 from benchmarks.tasks.base import Cases, Task, each
 
 
@@ -15,10 +15,7 @@ def reuters(rows: int | None):
 
 
 def news(rows: int | None):
-    X, y, _ = read("news20_bydate", None)
-    if rows:
-        chosen = np.random.default_rng(0).permutation(len(y))[:rows]
-        X, y = X[chosen], y[chosen]
+    X, y = sample(*read("news20_bydate")[:2], rows)
     return text(X), (y == y.max()).astype(int)
 
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.datasets import products, read, standardized, text
+from benchmarks.datasets import products, read, sample, standardized, text
 from benchmarks.tasks.base import Cases, Task, each
 
 
 def with_products(name: str, rows: int | None):
-    X, y, _ = read(name, rows)
+    X, y = sample(*read(name)[:2], rows)
     return standardized(products(standardized(X))), np.unique(y, return_inverse=True)[1]
 
 
 def news(rows: int | None):
-    X, y, _ = read("news20_bydate", None)
-    if rows:
-        chosen = np.random.default_rng(0).permutation(len(y))[:rows]
-        X, y = X[chosen], y[chosen]
+    X, y = sample(*read("news20_bydate")[:2], rows)
     return text(X), np.unique(y, return_inverse=True)[1]
 
 
