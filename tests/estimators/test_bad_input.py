@@ -106,6 +106,7 @@ CASES = [
         X=pd.DataFrame({"age": X[:, 0], "town": pd.Categorical(["x", "y"] * 15)}),
     ),
     Case("X text polars", "numbers only.*OneHotEncoder", X=pl.DataFrame({"age": X[:, 0], "town": ["x"] * 30})),
+    Case("X of dicts", "numbers only", TypeError, X=np.array([[{"a": 1}, 2.0]] * 30, dtype=object)),
     Case("X dates", "numbers only", X=pd.DataFrame({"a": pd.date_range("2020", periods=30), "b": X[:, 0]})),
     Case("X only dates", "numbers only|datetime", X=pd.DataFrame({"a": pd.date_range("2020", periods=30)})),
     Case("X date array", "numbers only|datetime", X=np.full((30, 2), np.datetime64("2020-01-01"))),

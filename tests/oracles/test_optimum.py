@@ -98,8 +98,17 @@ def tolerance(name: str) -> tuple[float, float]:
     return (1e-5, 1e-4) if name.startswith("absolute") else (1e-8, 1e-6)
 
 
+LONGEST = ("absolute-2d", "l1/linf", "plain")
+
+
+def case(*parts: str) -> Any:
+    """One case; gradient steps on ever sharper smoothings of the absolute loss take seconds each."""
+    long = parts[0].startswith("absolute") and (parts[3] == "gradboost" or parts[:3] == LONGEST)
+    return pytest.param(*parts, id="-".join(parts), marks=[pytest.mark.slow] if long else [])
+
+
 CASES = [
-    pytest.param(name, penalty, options, update, layout, id="-".join((name, penalty, options, update, layout)))
+    case(name, penalty, options, update, layout)
     for name in KINDS
     for penalty in NORMS
     for options in OPTIONS
@@ -122,6 +131,16 @@ def test_optimum(name: str, penalty: str, options: str, update: str, layout: str
     assert loose.converged_
     check(asked, loose, np.inf)
     assert loose.dual_gap_ <= 1e-2 * asked.objective(0 * loose.coef_, loose.intercept_) or not asked.intercept
+
+
+@pytest.mark.parametrize("options", ["b", "wcp"])
+@pytest.mark.parametrize("name", ["absolute", "absolute-2d"])
+def test_absolute_by_gradient_steps(name: str, options: str) -> None:
+    """The quick version of the slow cases above."""
+    asked = question(name, "l1/l2", options)
+    model = fit(asked, update="gradboost", tol=1e-3)
+    assert model.converged_
+    check(asked, model, 1e-2)
 
 
 def test_certificate_at_every_round() -> None:

@@ -260,7 +260,8 @@ def check_data(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool,
         ):
             raise
         text = re.sub(r"\s+", " ", str(error)).rstrip(".")
-        raise ValueError(
+        kind = TypeError if "float()" in text else ValueError  # cells that are no numbers at all, as in scikit-learn
+        raise kind(
             f"X must hold numbers only; encode text, dates and categories first, for example with OneHotEncoder "
             f"({text})."
         ) from None
