@@ -7,6 +7,8 @@ import numpy as np
 from sparseboost.kernels.kinds import RESIDUAL
 from sparseboost.losses.base import Array, Loss
 
+BEYOND = 0.01
+
 
 class ClippedResidual(Loss):
     r"""ℓ = Σ_r height·(|t| − width/2) for |t| > width, height·t²/(2·width) inside, t = z − y.
@@ -38,8 +40,10 @@ class ClippedResidual(Loss):
         return np.where(np.abs(score - y) <= self.width, self.height / self.width, 0.0)
 
     def model_curvature(self, y: Array, score: Array) -> Array:
-        # the Hessian vanishes outside; height/max(|t|, width) is the curvature of a parabola that stays above the loss
-        return self.height / np.maximum(np.abs(score - y), self.width)
+        # The Hessian is zero beyond the width, where a share of the parabola that stays above the loss takes its place:
+        # all of it would be safe but slow, none of it leaves the model without a minimum.
+        size = np.maximum(np.abs(score - y), self.width)
+        return np.where(size > self.width, BEYOND, 1.0) * self.height / size
 
     def conjugate(self, y: Array, dual: Array) -> Array:
         inside = np.abs(dual) <= self.height * (1.0 + 1e-12)
