@@ -146,7 +146,7 @@ class Problem:
             exclude=ensemble.keys,
             rank=rank,
         )
-        lower = self._dual_value(dual, found.violation, found.correlation, None)
+        lower = self.lower_bound(dual, found.violation, found.correlation)
         return Survey(self.objective(ensemble, score), lower, found)
 
     def restricted_gap(self, ensemble: Ensemble, score: Array) -> float:
@@ -154,10 +154,17 @@ class Problem:
         dual = self.dual_point(score)
         correlation = ensemble.columns.correlate(self.weight[:, None] * dual)
         violation = float(self.penalty.violation(correlation, ensemble.cost).max(initial=0.0))
-        lower = self._dual_value(dual, violation, correlation, ensemble)
+        lower = self.lower_bound(dual, violation, correlation, ensemble)
         return self.loss_value(score) + self.penalty_value(ensemble) - lower
 
-    def _dual_value(self, dual: Array, violation: float, correlation: Array | None, ensemble: Ensemble | None) -> float:
+    def lower_bound(
+        self, dual: Array, violation: float, correlation: Array | None = None, ensemble: Ensemble | None = None
+    ) -> float:
+        """Dual value of the largest feasible multiple of a dual point: no weights have a smaller objective (T3).
+
+        `violation` is the largest dual norm over cost; penalties that are no norm also need the correlations, of all
+        hypotheses or of those in `ensemble`.
+        """
         limit = self.alpha / violation if violation > 0.0 else np.inf
         if isinstance(self.penalty, Norm):
             scale = self.loss.best_scale(self.y, dual, self.weight, limit)

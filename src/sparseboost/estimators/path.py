@@ -19,6 +19,7 @@ from sparseboost.losses import Loss
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
 from sparseboost.solvers import Boosting
+from sparseboost.threads import one_blas_thread
 
 Array = np.ndarray
 
@@ -223,7 +224,8 @@ def make_path(
     problem: Problem, solver: Boosting, alphas: Array, tol: float, max_rounds: int, monitor: Monitor
 ) -> SparsePath:
     """Solve the problem at every alpha, from the largest down."""
-    points = list(walk(problem, solver, alphas, tol, max_rounds, monitor))
+    with one_blas_thread():
+        points = list(walk(problem, solver, alphas, tol, max_rounds, monitor))
     return SparsePath(
         alphas=np.asarray(alphas, dtype=float),
         weights=_stack([point.stage for point in points], problem.enumerable.size),

@@ -213,11 +213,7 @@ class Sequential:
         for trial, dual, correlation in zip(trials, duals, correlations, strict=True):
             problem = trial.problem
             trial.violation = problem.penalty.violation(correlation, cost)
-            worst = float(trial.violation.max(initial=0.0))
-            limit = problem.alpha / worst if worst > 0.0 else np.inf
-            scale = problem.loss.best_scale(problem.y, dual, problem.weight, limit)
-            value = -float(problem.weight @ problem.loss.conjugate(problem.y, scale * dual))
-            trial.lower = max(trial.lower, value)
+            trial.lower = max(trial.lower, problem.lower_bound(dual, float(trial.violation.max(initial=0.0))))
             trial.objective = problem.objective(trial.ensemble, trial.score)
             trial.seconds += share
             self._report(trial)

@@ -16,14 +16,22 @@ SECONDS_BEFORE_NOTICE = 2.0
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
+_ALWAYS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile for the exact arithmetic written."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return numba.njit(**_ALWAYS)(function)
+
+
+def compiled_inside(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile for other kernels only; what Python would need to call it costs compile time and is left out."""
+    return numba.njit(**_ALWAYS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
 def compiled_sum(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a loop whose sums may be reordered. The same inputs give the same bits on every call."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)(function)
+    return numba.njit(**_ALWAYS, fastmath=_FAST)(function)
 
 
 class CompileNotice(event.Listener):

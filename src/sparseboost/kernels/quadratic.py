@@ -10,12 +10,12 @@ import math
 
 import numpy as np
 
-from sparseboost.kernels.compile import compiled_sum
+from sparseboost.kernels.compile import compiled, compiled_inside, compiled_sum
 from sparseboost.kernels.kinds import L1, L1_L2, L1_LINF, NO_PENALTY, RIDGE
-from sparseboost.kernels.rows import descending, row_value, shrink_row
+from sparseboost.kernels.rows import descending, row_value, smooth_l1_entry
 
 
-@compiled_sum
+@compiled_inside
 def _group_step(row, d, b, strength):  # type: ignore[no-untyped-def]
     """ℓ1/ℓ2: the size n of the row solves Σ_r (b_r / (d_r n + strength))² = 1; Newton on the reciprocal root."""
     k = row.size
@@ -44,7 +44,7 @@ def _group_step(row, d, b, strength):  # type: ignore[no-untyped-def]
         row[r] = b[r] * n / (d[r] * n + strength)
 
 
-@compiled_sum
+@compiled_inside
 def _clipped_step(row, d, b, strength, scratch, order):  # type: ignore[no-untyped-def]
     """ℓ1/ℓ∞: D2 with quadratic functions."""
     k = row.size
@@ -68,7 +68,7 @@ def _clipped_step(row, d, b, strength, scratch, order):  # type: ignore[no-untyp
         row[r] = math.copysign(min(scratch[r], level), b[r])
 
 
-@compiled_sum
+@compiled
 def quadratic_row(kind, row, d, b, strength, positive, scratch, order):  # type: ignore[no-untyped-def]
     """Minimiser of the model of one row, in place; `b` may be changed."""
     k = row.size
@@ -90,11 +90,10 @@ def quadratic_row(kind, row, d, b, strength, positive, scratch, order):  # type:
             row[r] = b[r] / d[r]
     else:
         for r in range(k):
-            row[r] = b[r] / d[r]
-            shrink_row(kind, row[r : r + 1], strength / d[r], positive, scratch, order)
+            row[r] = smooth_l1_entry(b[r] / d[r], strength / d[r])
 
 
-@compiled_sum
+@compiled_inside
 def _row_decrease(kind, old, row, d, force, strength):  # type: ignore[no-untyped-def]
     """How much the model falls when one row moves."""
     fall = 0.0

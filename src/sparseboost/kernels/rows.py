@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sparseboost.kernels.compile import compiled
+from sparseboost.kernels.compile import compiled, compiled_inside
 from sparseboost.kernels.kinds import L1, L1_L2, L1_LINF, NO_PENALTY, RIDGE, SMOOTH_L1
 from sparseboost.kernels.pointwise import sigmoid
 
@@ -31,7 +31,7 @@ def row_value(kind, row):  # type: ignore[no-untyped-def]
     return 0.5 * total if kind == RIDGE else total
 
 
-@compiled
+@compiled_inside
 def _sift(keys, order, root, size):  # type: ignore[no-untyped-def]
     """Restore the heap (smallest key on top) below `root`."""
     while 2 * root + 1 < size:
@@ -57,7 +57,7 @@ def descending(keys, order):  # type: ignore[no-untyped-def]
         _sift(keys, order, 0, end)
 
 
-@compiled
+@compiled_inside
 def _clip_level(row, threshold, scratch, order):  # type: ignore[no-untyped-def]
     """Level ξ with Σ [|w| − ξ]₊ = threshold, by sorting (0 if the sum of |w| is smaller)."""
     for r in range(row.size):
@@ -72,6 +72,20 @@ def _clip_level(row, threshold, scratch, order):  # type: ignore[no-untyped-def]
             break
         level = candidate
     return max(level, 0.0)
+
+
+@compiled_inside
+def smooth_l1_entry(v, threshold):  # type: ignore[no-untyped-def]
+    """Proximal map of smooth ℓ1 for one entry, by Newton's method."""
+    size = abs(v)
+    w = size
+    for _ in range(100):
+        slope = math.tanh(0.5 * w)
+        step = (w - size + threshold * slope) / (1.0 + 0.5 * threshold * (1.0 - slope * slope))
+        w = max(w - step, 0.0)
+        if abs(step) <= 1e-15 * (1.0 + size):
+            break
+    return math.copysign(w, v)
 
 
 @compiled
@@ -102,25 +116,17 @@ def shrink_row(kind, row, threshold, positive, scratch, order):  # type: ignore[
             row[r] /= 1.0 + threshold
     elif kind == SMOOTH_L1:
         for r in range(k):
-            size = abs(row[r])
-            w = size
-            for _ in range(100):
-                slope = math.tanh(0.5 * w)
-                step = (w - size + threshold * slope) / (1.0 + 0.5 * threshold * (1.0 - slope * slope))
-                w = max(w - step, 0.0)
-                if abs(step) <= 1e-15 * (1.0 + size):
-                    break
-            row[r] = math.copysign(w, row[r])
+            row[r] = smooth_l1_entry(row[r], threshold)
 
 
-@compiled
+@compiled_inside
 def _log_ratio(x, y):  # type: ignore[no-untyped-def]
     """ln(x/y): exact near 0 through the ratio, and through two logarithms where the ratio would leave the range."""
     ratio = x / y
     return math.log(ratio) if 1e-290 < ratio < 1e290 else math.log(x) - math.log(y)
 
 
-@compiled
+@compiled_inside
 def _entry_step(w, plus, minus, room, strength):  # type: ignore[no-untyped-def]
     """D1 for one entry."""
     if plus == 0.0 and minus == 0.0:
@@ -134,13 +140,13 @@ def _entry_step(w, plus, minus, room, strength):  # type: ignore[no-untyped-def]
     return max(w + rise, 0.0) + min(w + fall, 0.0)
 
 
-@compiled
+@compiled_inside
 def _log_add(a, b):  # type: ignore[no-untyped-def]
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + math.log1p(math.exp(low - high))
 
 
-@compiled
+@compiled_inside
 def _linf_step(row, plus, minus, room, strength, positive, scratch, order):  # type: ignore[no-untyped-def]
     """D2 with exponential f_r (D3, D4) in logarithms, O(k log k); `scratch` has shape (4, k)."""
     k = row.size
@@ -197,7 +203,7 @@ def exponential_row(kind, row, plus, minus, room, strength, positive, scratch, o
             row[r] = max(row[r], 0.0)
 
 
-@compiled
+@compiled_inside
 def _gain(mu, d):  # type: ignore[no-untyped-def]
     """μ(1 − e^{−d}), finite whenever the product is."""
     return mu * -math.expm1(-d) if d > -700.0 else mu - math.exp(math.log(mu) - d)

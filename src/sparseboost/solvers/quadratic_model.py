@@ -16,7 +16,7 @@ Array = np.ndarray
 COLUMN_SWEEPS = 50
 COLUMN_FRACTION = 0.02  # sweeps stop when one gains less than this share of all before it
 GRAM_SWEEPS = 1000
-GRAM_FRACTION = 1e-4
+GRAM_FRACTION = 1e-3
 LARGEST_GRAM = 3000
 
 
