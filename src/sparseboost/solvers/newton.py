@@ -70,18 +70,31 @@ class Newton(Corrector):
 def _search(
     problem: Problem, ensemble: Ensemble, score: Array, value: float, aim: Aim
 ) -> tuple[Ensemble, Array, float] | None:
-    """Halve the step until the objective falls; a promise below rounding is taken at its word."""
+    """Halve the step until the objective falls; a promise below rounding is taken at its word.
+
+    Sweeps may creep along a narrow valley and stop far from the model's minimum: the step is doubled as long as the
+    objective falls.
+    """
     noise = ROUNDING * abs(value) if aim.promise <= ROUNDING * abs(value) else 0.0
+
+    def at(step: float) -> tuple[Ensemble, Array, float]:
+        coef = aim.coef if step == 1.0 else ensemble.coef + step * (aim.coef - ensemble.coef)
+        intercept = ensemble.intercept + step * (aim.intercept - ensemble.intercept)
+        trial = replace(ensemble, coef=coef, intercept=intercept)
+        moved = score + step * aim.push
+        return trial, moved, problem.driving_objective(trial, moved)
+
     step = 1.0
-    while step >= SMALLEST_STEP:
-        trial = replace(
-            ensemble,
-            coef=aim.coef if step == 1.0 else ensemble.coef + step * (aim.coef - ensemble.coef),
-            intercept=ensemble.intercept + step * (aim.intercept - ensemble.intercept),
-        )
-        trial_score = score + step * aim.push
-        trial_value = problem.driving_objective(trial, trial_score)
-        if trial_value < value + noise:
-            return trial, trial_score, trial_value
+    found = at(step)
+    while not found[2] < value + noise:
         step *= 0.5
-    return None
+        if step < SMALLEST_STEP:
+            return None
+        found = at(step)
+    while step >= 1.0 and not problem.penalty.positive:
+        step *= 2.0
+        further = at(step)
+        if not further[2] < found[2]:
+            break
+        found = further
+    return found
