@@ -234,6 +234,24 @@ def test_trust_is_sparseboost_only():
         assert inspect.isclass(getattr(__import__(module, fromlist=[attribute]), attribute))
 
 
+@pytest.mark.parametrize("criterion", ["cv", "ebic"])
+def test_models_that_chose_their_alpha(tmp_path, criterion):
+    X, y = load_iris(return_X_y=True)
+    model = sparseboost.SparseBoostClassifierCV(alphas=4, cv=2, criterion=criterion).fit(X, y)
+    save(model, tmp_path / "m.skops")
+    again = load(tmp_path / "m.skops")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(again.path_.coefs, model.path_.coefs)
+    assert again.alpha_ == model.alpha_
+
+
+def test_every_estimator_is_listed():
+    for name in sparseboost.estimators.__all__:
+        part = getattr(sparseboost.estimators, name)
+        if inspect.isclass(part):
+            assert f"{part.__module__}.{part.__qualname__}" in persistence.TRUSTED
+
+
 def test_public_names():
     assert sparseboost.save is save
     assert sparseboost.load is load

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 MODELS = frozenset(
     {
         "sparseboost.estimators.classifier.SparseBoostClassifier",
+        "sparseboost.estimators.cv.SparseBoostClassifierCV",
+        "sparseboost.estimators.cv.SparseBoostRegressorCV",
         "sparseboost.estimators.regressor.SparseBoostRegressor",
     }
 )
@@ -20,6 +22,7 @@ MODELS = frozenset(
 
 PARTS = frozenset(
     {
+        "sparseboost.estimators.path.SparsePath",
         "sparseboost.hypotheses.features.Feature",
         "sparseboost.hypotheses.features.Features",
         "sparseboost.losses.absolute.Absolute",
@@ -49,7 +52,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : SparseBoostClassifier or SparseBoostRegressor
+    model : SparseBoostClassifier, SparseBoostRegressor or their CV variants
         A fitted model, with its history and stages.
     path : str or path-like
         Where to write; ``.skops`` is the usual suffix.
@@ -72,8 +75,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"This model holds something a safe file cannot hold ({_first_line(error)}).") from None
     if strangers:
         raise ValueError(
-            f"This model holds {strangers[0]}, which a safe file cannot hold; replace it first, for example with "
-            f"model.set_params(callbacks=None)."
+            f"This model holds {strangers[0]}, which a safe file cannot hold; fit it with parts of sparseboost only, and "
+            f"without callbacks."
         )
     target = Path(path)
     partial = target.with_name(target.name + ".part")

@@ -32,8 +32,10 @@ class SparsePath:
     ----------
     alphas : ndarray of shape (n_alphas,)
         Strengths of the penalty, decreasing.
-    weights : csr_array of shape (n_alphas * n_outputs, n_features)
-        All coefficients, the outputs of one alpha after the other: the compact form of `coefs`.
+    entries : tuple of ndarray
+        (data, indices, indptr) of `weights`.
+    n_features : int
+        Number of inputs.
     intercepts : ndarray of shape (n_alphas, n_outputs)
         Intercepts.
     objectives, dual_gaps : ndarray of shape (n_alphas,)
@@ -47,7 +49,8 @@ class SparsePath:
     """
 
     alphas: Array
-    weights: Any
+    entries: tuple[Array, Array, Array]
+    n_features: int
     intercepts: Array
     objectives: Array
     dual_gaps: Array
@@ -55,6 +58,11 @@ class SparsePath:
     converged: Array
     n_rounds: Array
     seconds: Array
+
+    @property
+    def weights(self) -> Any:
+        """All coefficients, the outputs of one alpha after the other: a CSR array, the compact form of `coefs`."""
+        return sp.csr_array(self.entries, shape=(self.entries[2].size - 1, self.n_features))
 
     @property
     def n_outputs(self) -> int:
@@ -75,7 +83,7 @@ class SparsePath:
     @property
     def features(self) -> Array:
         """Inputs that any model of the path uses, in their order."""
-        return np.unique(self.weights.indices)
+        return np.unique(self.entries[1])
 
     def scores(self, X: Any) -> Iterator[Array]:
         """Yield the scores of one alpha after the other on new data, each of shape (n_samples, n_outputs).
@@ -228,7 +236,8 @@ def make_path(
         points = list(walk(problem, solver, alphas, tol, max_rounds, monitor))
     return SparsePath(
         alphas=np.asarray(alphas, dtype=float),
-        weights=_stack([point.stage for point in points], problem.enumerable.size),
+        entries=_stack([point.stage for point in points]),
+        n_features=problem.enumerable.size,
         intercepts=np.array([point.stage[2] for point in points]),
         objectives=np.array([point.objective for point in points]),
         dual_gaps=np.array([point.gap for point in points]),
@@ -239,8 +248,8 @@ def make_path(
     )
 
 
-def _stack(stages: list[Stage], n_features: int) -> Any:
-    """Rows of weights of all stages as one sparse matrix, outputs of one stage after the other."""
+def _stack(stages: list[Stage]) -> tuple[Array, Array, Array]:
+    """Rows of weights of all stages as (data, indices, indptr), outputs of one stage after the other."""
     data, indices, lengths = [], [], [0]
     for keys, coef, _ in stages:
         order = np.argsort(keys)
@@ -249,5 +258,4 @@ def _stack(stages: list[Stage], n_features: int) -> Any:
             data.append(output[used])
             indices.append(keys[order][used])
             lengths.append(used.size)
-    shape = (len(lengths) - 1, n_features)
-    return sp.csr_array((np.concatenate(data), np.concatenate(indices), np.cumsum(lengths)), shape=shape)
+    return np.concatenate(data), np.concatenate(indices), np.cumsum(lengths)

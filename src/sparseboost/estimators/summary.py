@@ -26,6 +26,10 @@ def _name(part: Any) -> str:
     return repr(part) if isinstance(part, (Loss, Penalty)) or part is None else str(part)
 
 
+def _rounds(count: int) -> str:
+    return "1 round" if count == 1 else f"{count} rounds"
+
+
 def summary(model: Any) -> str:
     """What a fitted estimator uses, how good it provably is, and why it stopped."""
     used, total = int(model.get_support().sum()), model.n_features_in_
@@ -36,7 +40,7 @@ def summary(model: Any) -> str:
         f"{type(model).__name__}: {used} of {total} inputs used, {outputs} output{'s' if outputs > 1 else ''}",
         f"  loss {_name(model.loss)}, penalty {_name(model.penalty)}, alpha {model.alpha:g}, solver {model.solver_}",
         f"  objective {model.objective_:.6g} (started at {empty:.6g}), at most {model.dual_gap_:.2g} above the optimum",
-        f"  stopped after {model.n_rounds_} rounds and {last['seconds']:.2f} s: {REASONS[model.stopping_reason_]}",
+        f"  stopped after {_rounds(model.n_rounds_)} and {last['seconds']:.2f} s: {REASONS[model.stopping_reason_]}",
         "",
     ]
     labels = _output_labels(model, outputs)

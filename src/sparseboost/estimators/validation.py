@@ -150,7 +150,10 @@ def make_space(hypotheses: Any) -> HypothesisSpace:
     if isinstance(hypotheses, HypothesisSpace):
         return hypotheses
     if not _is(hypotheses, "features"):
-        raise ValueError(f"hypotheses must be 'features' or a HypothesisSpace object, got {hypotheses!r}.")
+        raise ValueError(
+            f"hypotheses must be 'features' or a HypothesisSpace object, got {hypotheses!r}; stumps, products, kernels "
+            f"and learners are planned."
+        )
     return Features()
 
 

@@ -26,7 +26,8 @@ class AdaBoost(Update):
         if problem.driving_loss.room is None:
             raise ValueError(
                 f"update='adaboost' is not defined for {problem.loss!r}: it needs the logistic, exponential or "
-                f"eps-insensitive loss; use update='gradboost'."
+                f"eps-insensitive loss; "
+                + ("use update='gradboost'." if problem.driving_loss.curvature is not None else "set its `curvature`.")
             )
         if not problem.penalty.has_exponential_step(problem.n_outputs):
             raise ValueError(

@@ -23,8 +23,8 @@ class GradBoost(Update):
     def check(self, problem: Problem) -> None:
         if problem.driving_loss.curvature is None:
             raise ValueError(
-                f"update='gradboost' needs a loss of bounded curvature, which {problem.loss!r} is not; "
-                f"use update='adaboost'."
+                f"update='gradboost' needs a loss with a bound on its curvature, which {problem.loss!r} has not; "
+                + ("use update='adaboost'." if problem.driving_loss.room is not None else "set its `curvature`.")
             )
 
     def propose(
