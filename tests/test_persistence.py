@@ -182,7 +182,7 @@ def test_save_refuses_what_it_could_not_load(tmp_path):
     with pytest.raises(ValueError, match="LogisticRegression"):
         save(LogisticRegression(), tmp_path / "m.skops")
     model = SparseBoostClassifier(alpha=0.1, callbacks=[print]).fit(X, y)
-    with pytest.raises(ValueError, match=r"builtins.print.*callbacks=None"):
+    with pytest.raises(ValueError, match=r"builtins.print.*without callbacks"):
         save(model, tmp_path / "m.skops")
     with pytest.raises(ValueError, match="a safe file cannot hold"):
         save(model.set_params(callbacks=[lambda record: None]), tmp_path / "m.skops")

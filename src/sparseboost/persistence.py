@@ -75,7 +75,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"This model holds something a safe file cannot hold ({_first_line(error)}).") from None
     if strangers:
         raise ValueError(
-            f"This model holds {strangers[0]}, which a safe file cannot hold; fit it with parts of sparseboost only, and "
+            f"This model holds {strangers[0]}, which a safe file cannot hold; fit it with sparseboost's own parts and "
             f"without callbacks."
         )
     target = Path(path)
