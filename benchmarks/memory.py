@@ -7,15 +7,12 @@ from pathlib import Path
 
 
 def resident() -> int:
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except (OSError, IndexError):
-        return peak()
-    return pages * resource.getpagesize()
+    return _status("VmRSS") or peak()
 
 
 def peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """High-water mark. Where the system tells, not by getrusage, which a process inherits from the one that made it."""
+    return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def forget_peak() -> None:
@@ -24,3 +21,11 @@ def forget_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
         return
+
+
+def _status(name: str) -> int | None:
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), None)

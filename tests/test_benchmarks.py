@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks import datasets, store, tables
+from benchmarks import datasets, memory, store, tables
 from benchmarks.problem import Problem, active_rows, suboptimality, tiny
 from benchmarks.solvers import OURS, SOLVERS
 from benchmarks.tasks import TASKS
@@ -128,3 +128,10 @@ def test_never_is_said():
 
 def test_exponents():
     assert tables.exponent([1, 2, 4, 8], [3, 12, 48, 192]) == pytest.approx(2.0)
+
+
+def test_memory_is_seen():
+    base = memory.resident()
+    memory.forget_peak()
+    big = np.ones(10_000_000)
+    assert memory.peak() - base > 0.9 * big.nbytes

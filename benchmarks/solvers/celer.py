@@ -15,6 +15,8 @@ class Celer(Solver):
     environment = "celer"
     kinds = ("logistic l1", "squared l1", "squared l1/l2", "squared l1 path", "squared l1/l2 path")
 
+    single_precision = False
+
     def refuses(self, problem: Problem) -> str | None:
         if problem.is_sparse and problem.n_outputs > 1:
             return "takes no sparse matrix"
@@ -26,8 +28,8 @@ class Celer(Solver):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if problem.loss == "logistic":
-                C = 1.0 / (len(problem.y) * problem.alpha)
-                return single(problem, celer.LogisticRegression(C=C, tol=setting).fit(problem.X, problem.y).coef_)
+                model = celer.LogisticRegression(C=1.0 / (len(problem.y) * problem.alpha), tol=setting)
+                return single(problem, model.fit(problem.X, problem.y).coef_)
             if problem.n_outputs == 1:
                 coefs = celer.celer_path(problem.X, problem.y, "lasso", alphas=problem.alphas, tol=setting)[1]
                 return path(problem, coefs.T)
