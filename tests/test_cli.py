@@ -75,7 +75,7 @@ def test_fit_reports_and_writes(folder):
     assert "a.skops" in result.stdout
     frame = pd.read_csv(folder / "iris.csv")
     model = load(folder / "a.skops")
-    direct = SparseBoostClassifier(0.02).fit(frame[["sl", "sw", "pl", "pw"]], frame["species"])
+    direct = SparseBoostClassifier(0.02, standardize=True).fit(frame[["sl", "sw", "pl", "pw"]], frame["species"])
     np.testing.assert_allclose(model.coef_, direct.coef_)
     assert list(model.feature_names_in_) == ["sl", "sw", "pl", "pw"]
 

@@ -110,6 +110,9 @@ def fit(
     update: Annotated[str, typer.Option(metavar="NAME", help="auto, adaboost or gradboost.")] = "auto",
     positive: Annotated[bool, typer.Option("--positive", help="Allow weights >= 0 only.")] = False,
     no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Do not learn an intercept.")] = False,
+    standardize: Annotated[
+        bool, typer.Option(help="Compare inputs as if each had standard deviation 1; weights stay on their scale.")
+    ] = True,
     tol: Annotated[float, typer.Option(help="Stop at this duality gap, relative to the empty model.")] = 1e-4,
     max_features: Annotated[
         int | None, typer.Option(help="Stop when this many inputs are used.", show_default=False)
@@ -134,6 +137,7 @@ def fit(
         "loss": loss or ("logistic" if kind == "classification" else "squared"),
         "positive": positive,
         "fit_intercept": not no_intercept,
+        "standardize": standardize and penalty not in ("none", "smooth-l1"),
     }
     family = SparseBoostClassifier if kind == "classification" else SparseBoostRegressor
     strength = _alpha(alpha, alpha_ratio, X, y, parameters)

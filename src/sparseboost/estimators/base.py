@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from sparseboost.ensemble import Stage
 from sparseboost.estimators.callbacks import CallbackSupportMixin, RoundTasks
+from sparseboost.estimators.standardize import standardized
 from sparseboost.estimators.summary import REASONS, summary
 from sparseboost.estimators.validation import (
     check_data,
@@ -67,6 +68,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
     positive: bool
     feature_costs: Array | Mapping[str, float] | None
     fit_intercept: bool
+    standardize: bool
     max_rounds: int
     max_features: int | None
     tol: float
@@ -121,9 +123,12 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
             feature_costs=make_costs(self.feature_costs, X.shape[1], names),
             n_jobs=effective_n_jobs(self.n_jobs),
         )
+        penalty = make_penalty(self.penalty, self.positive)
+        if self.standardize:
+            dictionary = standardized(dictionary, penalty, weight / weight.sum(), self.fit_intercept)
         return Problem(
             loss=loss,
-            penalty=make_penalty(self.penalty, self.positive),
+            penalty=penalty,
             alpha=float(self.alpha),
             dictionary=dictionary,
             y=np.ascontiguousarray(target, dtype=np.float64),

@@ -59,6 +59,10 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
         Costs c_j; a dearer input must help more to enter.
     fit_intercept : bool, default=True
         Whether to learn b.
+    standardize : bool, default=False
+        Compare inputs as if each had standard deviation 1: costs are multiplied by the standard deviations, which
+        copies nothing, keeps sparse data sparse and leaves the weights on the scale of X. Without an intercept the
+        root mean square takes the place of the standard deviation.
     class_weight : dict, "balanced" or None, default=None
         As in scikit-learn.
     max_rounds : int, default=1000
@@ -136,6 +140,7 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
         positive: bool = False,
         feature_costs: Array | Mapping[str, float] | None = None,
         fit_intercept: bool = True,
+        standardize: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
         max_rounds: int = 1000,
         max_features: int | None = None,
@@ -158,6 +163,7 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
         self.positive = positive
         self.feature_costs = feature_costs
         self.fit_intercept = fit_intercept
+        self.standardize = standardize
         self.class_weight = class_weight
         self.max_rounds = max_rounds
         self.max_features = max_features
@@ -212,7 +218,8 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise ValueError(
-                f"y must hold at least two classes; this classifier was given one class only, {self.classes_[0]!r}."
+                f"y must hold at least two classes; this classifier was given one class only, "
+                f"{self.classes_.tolist()[0]!r}."
             )
         if self.classes_.size == 2:
             target = np.where(codes == 1, 1.0, -1.0)[:, None]

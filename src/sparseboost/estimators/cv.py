@@ -51,7 +51,7 @@ class SparseBoostClassifierCV(ChoosesAlpha, SparseBoostClassifier):
     gamma : float, default=0.5
         The γ of EBIC; 0 is BIC.
     penalty, loss, hypotheses, update, template, induce, corrective, positive, feature_costs, fit_intercept, \
-class_weight, max_rounds, max_features, tol, warm_start, random_state, verbose, callbacks
+standardize, class_weight, max_rounds, max_features, tol, warm_start, random_state, verbose, callbacks
         As in `SparseBoostClassifier`; `verbose` and `callbacks` see the final fit.
     time_budget : float, optional
         Seconds after which a path stops improving its models, for each path and for the final fit.
@@ -111,6 +111,7 @@ solver_, n_rounds_, history_, n_features_in_, feature_names_in_
         positive: bool = False,
         feature_costs: Array | Mapping[str, float] | None = None,
         fit_intercept: bool = True,
+        standardize: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
         max_rounds: int = 1000,
         max_features: int | None = None,
@@ -145,7 +146,7 @@ class SparseBoostRegressorCV(ChoosesAlpha, SparseBoostRegressor):
     alphas, eps, cv, scoring, rule, criterion, gamma, time_budget, n_jobs
         As in `SparseBoostClassifierCV`; the default folds are not stratified.
     penalty, loss, hypotheses, update, template, induce, corrective, positive, feature_costs, fit_intercept, \
-max_rounds, max_features, tol, warm_start, random_state, verbose, callbacks
+standardize, max_rounds, max_features, tol, warm_start, random_state, verbose, callbacks
         As in `SparseBoostRegressor`; `verbose` and `callbacks` see the final fit.
 
     Attributes
@@ -190,6 +191,7 @@ n_rounds_, history_, n_features_in_, feature_names_in_
         positive: bool = False,
         feature_costs: Array | Mapping[str, float] | None = None,
         fit_intercept: bool = True,
+        standardize: bool = False,
         max_rounds: int = 1000,
         max_features: int | None = None,
         tol: float = 1e-4,

@@ -36,7 +36,7 @@ class SparseBoostRegressor(RegressorMixin, BaseSparseBoost):
         Norm of the rows. With one output the first three are the same. "l2" is the squared ridge.
     loss : {"squared", "eps-insensitive", "absolute", "huber"} or Loss, default="squared"
         Losses with a parameter can be given as objects, e.g. ``EpsInsensitive(eps=0.5)``.
-    hypotheses, update, template, induce, corrective, positive, feature_costs, fit_intercept, max_rounds, \
+    hypotheses, update, template, induce, corrective, positive, feature_costs, fit_intercept, standardize, max_rounds, \
 max_features, tol, warm_start, time_budget, random_state, n_jobs, verbose, callbacks
         As in `SparseBoostClassifier`.
 
@@ -76,6 +76,7 @@ history_, n_features_in_, feature_names_in_
         positive: bool = False,
         feature_costs: Array | Mapping[str, float] | None = None,
         fit_intercept: bool = True,
+        standardize: bool = False,
         max_rounds: int = 1000,
         max_features: int | None = None,
         tol: float = 1e-4,
@@ -97,6 +98,7 @@ history_, n_features_in_, feature_names_in_
         self.positive = positive
         self.feature_costs = feature_costs
         self.fit_intercept = fit_intercept
+        self.standardize = standardize
         self.max_rounds = max_rounds
         self.max_features = max_features
         self.tol = tol

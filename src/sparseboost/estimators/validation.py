@@ -84,7 +84,7 @@ def check_parameters(estimator: Any) -> None:
     check_number("time_budget", estimator.time_budget, low=0.0, strict=True, optional=True)
     check_number("verbose", int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose,
                  low=0, integer=True)  # fmt: skip
-    for name in ("positive", "fit_intercept", "warm_start"):
+    for name in ("positive", "fit_intercept", "standardize", "warm_start"):
         check_flag(name, getattr(estimator, name))
     check_choice("update", estimator.update, UPDATES)
     if not _is(estimator.induce, "auto"):

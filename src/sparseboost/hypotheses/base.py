@@ -123,6 +123,10 @@ class Enumerable(Dictionary):
         """max_i |h_j(x_i)| of every hypothesis, over examples that have weight."""
 
     @abstractmethod
+    def at_cost(self, cost: Array) -> Enumerable:
+        """The same hypotheses on the same data, with other costs."""
+
+    @abstractmethod
     def absolute_scores(self, template: Array) -> Array:
         """Σ_j a_j |h_j(x_i)| of every example."""
 

@@ -124,6 +124,9 @@ class FeatureDictionary(Enumerable):
     def cost(self, keys: Array) -> Array:
         return self._cost[keys]
 
+    def at_cost(self, cost: Array) -> FeatureDictionary:
+        return FeatureDictionary(self.X, self._names, cost, self.n_jobs)
+
     def hypothesis(self, key: int) -> Feature:
         return Feature(int(key), str(self._names[key]) if self._names is not None else f"x{key}")
 

@@ -126,6 +126,8 @@ def _loop(
         if rounds == 0:
             first_slope = slope
         converged, reason = _verdict(problem, solver, state, survey, target, slope <= tol * first_slope)
+        if reason == "gap" and rounds == 0 and max_rounds > 0 and _should_not_be_empty(state, survey):
+            converged, reason = False, None
         if reason is None:
             if asked:
                 reason = "callback"
@@ -138,6 +140,11 @@ def _loop(
             return Solution(ensemble, survey.objective, survey.gap, target, converged, reason, rounds, monitor.history)
         state = solver.step(state, survey, target, monitor)
         rounds += 1
+
+
+def _should_not_be_empty(state: State, survey: Survey) -> bool:
+    """Below the largest useful alpha some row is not zero at the optimum, however small the gap of the empty model."""
+    return state.ensemble.size == 0 and survey.candidates.keys.size > 0
 
 
 def _verdict(
