@@ -6,7 +6,7 @@ from sparseboost.kernels.compile import compiled_sum
 
 
 @compiled_sum
-def correlate(data, indices, indptr, force, out, first, last):  # type: ignore[no-untyped-def]
+def correlate(data, indices, indptr, force, out, first, last):
     """out[j] = Σ_i x_ij force[i] for sparse columns first ≤ j < last."""
     k = force.shape[1]
     for j in range(first, last):
@@ -26,7 +26,7 @@ def correlate(data, indices, indptr, force, out, first, last):  # type: ignore[n
 
 
 @compiled_sum
-def split_correlate(data, indices, indptr, up, down, plus, minus):  # type: ignore[no-untyped-def]
+def split_correlate(data, indices, indptr, up, down, plus, minus):
     """μ⁺ and μ⁻ of T1 for all columns; a dense matrix in column order has an empty `indices`."""
     k = up.shape[1]
     dense = indices.size == 0
@@ -48,7 +48,7 @@ def split_correlate(data, indices, indptr, up, down, plus, minus):  # type: igno
 
 
 @compiled_sum
-def energies(data, indices, indptr, weights, out):  # type: ignore[no-untyped-def]
+def energies(data, indices, indptr, weights, out):
     """out[j, r] = Σ_i weights[i, r] x_ij² for all columns; a dense matrix in column order has an empty `indices`."""
     k = weights.shape[1]
     dense = indices.size == 0
@@ -64,7 +64,7 @@ def energies(data, indices, indptr, weights, out):  # type: ignore[no-untyped-de
 
 
 @compiled_sum
-def sparse_inner(data, indices, indptr, weight, out):  # type: ignore[no-untyped-def]
+def sparse_inner(data, indices, indptr, weight, out):
     """Add Σ_i weight_i x_ij x_il to the upper triangle of out, from the rows of a CSR matrix."""
     for i in range(indptr.size - 1):
         for p in range(indptr[i], indptr[i + 1]):

@@ -9,14 +9,14 @@ from sparseboost.kernels.kinds import EPS_INSENSITIVE, EXPONENTIAL, LOGISTIC, SO
 
 
 @compiled
-def sigmoid(t):  # type: ignore[no-untyped-def]
+def sigmoid(t):
     """σ(t) through e^{−|t|}."""
     e = math.exp(-abs(t))
     return 1.0 / (1.0 + e) if t >= 0 else e / (1.0 + e)
 
 
 @compiled
-def refresh(kind, p0, p1, i, y, weight, score, up, down):  # type: ignore[no-untyped-def]
+def refresh(kind, p0, p1, i, y, weight, score, up, down):
     """Set up[i], down[i] to the weighted parts of the gradient at score[i] (twin of `Loss.split`)."""
     k = score.shape[1]
     s = weight[i]

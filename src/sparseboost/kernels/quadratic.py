@@ -16,7 +16,7 @@ from sparseboost.kernels.rows import descending, row_value, smooth_l1_entry
 
 
 @compiled_inside
-def _group_step(row, d, b, strength):  # type: ignore[no-untyped-def]
+def _group_step(row, d, b, strength):
     """ℓ1/ℓ2: the size n of the row solves Σ_r (b_r / (d_r n + strength))² = 1; Newton on the reciprocal root."""
     k = row.size
     size, largest = 0.0, 0.0
@@ -45,7 +45,7 @@ def _group_step(row, d, b, strength):  # type: ignore[no-untyped-def]
 
 
 @compiled_inside
-def _clipped_step(row, d, b, strength, scratch, order):  # type: ignore[no-untyped-def]
+def _clipped_step(row, d, b, strength, scratch, order):
     """ℓ1/ℓ∞: D2 with quadratic functions."""
     k = row.size
     pull = 0.0
@@ -69,7 +69,7 @@ def _clipped_step(row, d, b, strength, scratch, order):  # type: ignore[no-untyp
 
 
 @compiled
-def quadratic_row(kind, row, d, b, strength, positive, scratch, order):  # type: ignore[no-untyped-def]
+def quadratic_row(kind, row, d, b, strength, positive, scratch, order):
     """Minimiser of the model of one row, in place; `b` may be changed."""
     k = row.size
     if positive:
@@ -94,7 +94,7 @@ def quadratic_row(kind, row, d, b, strength, positive, scratch, order):  # type:
 
 
 @compiled_inside
-def _row_decrease(kind, old, row, d, force, strength):  # type: ignore[no-untyped-def]
+def _row_decrease(kind, old, row, d, force, strength):
     """How much the model falls when one row moves."""
     fall = 0.0
     for r in range(row.size):
@@ -106,7 +106,7 @@ def _row_decrease(kind, old, row, d, force, strength):  # type: ignore[no-untype
 
 
 @compiled_sum
-def model_sweeps(  # type: ignore[no-untyped-def]
+def model_sweeps(
     data, indices, indptr, gradient, diagonal, strength, coef, kind, positive, free, weight, local, coupled, pushed,
     most, fraction,
 ):  # fmt: skip
@@ -191,9 +191,7 @@ def model_sweeps(  # type: ignore[no-untyped-def]
 
 
 @compiled_sum
-def gram_sweeps(  # type: ignore[no-untyped-def]
-    gram, gradient, diagonal, strength, coef, kind, positive, free, coupled, most, fraction
-):
+def gram_sweeps(gram, gradient, diagonal, strength, coef, kind, positive, free, coupled, most, fraction):
     """`model_sweeps` on the Hessian itself, whose cost does not depend on the number of examples.
 
     gram[j, r] is the row of the Hessian that belongs to output r of row j: its entries run over the rows l of the

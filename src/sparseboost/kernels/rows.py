@@ -14,7 +14,7 @@ LARGEST_STEP = 30.0
 
 
 @compiled
-def row_value(kind, row):  # type: ignore[no-untyped-def]
+def row_value(kind, row):
     """ρ of one block."""
     total = 0.0
     for w in row:
@@ -32,7 +32,7 @@ def row_value(kind, row):  # type: ignore[no-untyped-def]
 
 
 @compiled_inside
-def _sift(keys, order, root, size):  # type: ignore[no-untyped-def]
+def _sift(keys, order, root, size):
     """Restore the heap (smallest key on top) below `root`."""
     while 2 * root + 1 < size:
         child = 2 * root + 1
@@ -45,7 +45,7 @@ def _sift(keys, order, root, size):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def descending(keys, order):  # type: ignore[no-untyped-def]
+def descending(keys, order):
     """Fill `order` so that keys[order] falls: heapsort, because numba's own sort triples the compile time."""
     size = keys.size
     for r in range(size):
@@ -58,7 +58,7 @@ def descending(keys, order):  # type: ignore[no-untyped-def]
 
 
 @compiled_inside
-def _clip_level(row, threshold, scratch, order):  # type: ignore[no-untyped-def]
+def _clip_level(row, threshold, scratch, order):
     """Level ξ with Σ [|w| − ξ]₊ = threshold, by sorting (0 if the sum of |w| is smaller)."""
     for r in range(row.size):
         scratch[r] = abs(row[r])
@@ -75,7 +75,7 @@ def _clip_level(row, threshold, scratch, order):  # type: ignore[no-untyped-def]
 
 
 @compiled_inside
-def smooth_l1_entry(v, threshold):  # type: ignore[no-untyped-def]
+def smooth_l1_entry(v, threshold):
     """Proximal map of smooth ℓ1 for one entry, by Newton's method."""
     size = abs(v)
     w = size
@@ -89,7 +89,7 @@ def smooth_l1_entry(v, threshold):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def shrink_row(kind, row, threshold, positive, scratch, order):  # type: ignore[no-untyped-def]
+def shrink_row(kind, row, threshold, positive, scratch, order):
     """Proximal map of one block, in place; `scratch` has shape (4, k), `order` k integers."""
     k = row.size
     if positive:
@@ -120,14 +120,14 @@ def shrink_row(kind, row, threshold, positive, scratch, order):  # type: ignore[
 
 
 @compiled_inside
-def _log_ratio(x, y):  # type: ignore[no-untyped-def]
+def _log_ratio(x, y):
     """ln(x/y): exact near 0 through the ratio, and through two logarithms where the ratio would leave the range."""
     ratio = x / y
     return math.log(ratio) if 1e-290 < ratio < 1e290 else math.log(x) - math.log(y)
 
 
 @compiled_inside
-def _entry_step(w, plus, minus, room, strength):  # type: ignore[no-untyped-def]
+def _entry_step(w, plus, minus, room, strength):
     """D1 for one entry."""
     if plus == 0.0 and minus == 0.0:
         return 0.0 if strength > 0.0 else w
@@ -141,13 +141,13 @@ def _entry_step(w, plus, minus, room, strength):  # type: ignore[no-untyped-def]
 
 
 @compiled_inside
-def _log_add(a, b):  # type: ignore[no-untyped-def]
+def _log_add(a, b):
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + math.log1p(math.exp(low - high))
 
 
 @compiled_inside
-def _linf_step(row, plus, minus, room, strength, positive, scratch, order):  # type: ignore[no-untyped-def]
+def _linf_step(row, plus, minus, room, strength, positive, scratch, order):
     """D2 with exponential f_r (D3, D4) in logarithms, O(k log k); `scratch` has shape (4, k)."""
     k = row.size
     reach, high, low, sign = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -186,7 +186,7 @@ def _linf_step(row, plus, minus, room, strength, positive, scratch, order):  # t
 
 
 @compiled
-def exponential_row(kind, row, plus, minus, room, strength, positive, scratch, order):  # type: ignore[no-untyped-def]
+def exponential_row(kind, row, plus, minus, room, strength, positive, scratch, order):
     """AdaBoost's step of one block, in place; `scratch` has shape (4, k)."""
     k = row.size
     if kind == L1_LINF and strength > 0.0 and k > 1:
@@ -204,13 +204,13 @@ def exponential_row(kind, row, plus, minus, room, strength, positive, scratch, o
 
 
 @compiled_inside
-def _gain(mu, d):  # type: ignore[no-untyped-def]
+def _gain(mu, d):
     """μ(1 − e^{−d}), finite whenever the product is."""
     return mu * -math.expm1(-d) if d > -700.0 else mu - math.exp(math.log(mu) - d)
 
 
 @compiled
-def exponential_decrease(kind, old, new, plus, minus, room, strength):  # type: ignore[no-untyped-def]
+def exponential_decrease(kind, old, new, plus, minus, room, strength):
     """B1's guaranteed decrease of the objective when one block moves from old to new."""
     total = 0.0
     for r in range(old.size):

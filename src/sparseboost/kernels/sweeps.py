@@ -16,7 +16,7 @@ from sparseboost.kernels.rows import exponential_decrease, exponential_row, row_
 
 
 @compiled
-def sweep(exponential, data, indices, indptr, room, strength, coef, kind, positive, loss, y, weight, score, up, down):  # type: ignore[no-untyped-def]
+def sweep(exponential, data, indices, indptr, room, strength, coef, kind, positive, loss, y, weight, score, up, down):
     """Update every row once, in order; return the decrease the bounds guarantee.
 
     `room` is a_j of the exponential bound (AdaBoost) or the step η_j of the quadratic one (GradBoost); rows with
@@ -75,7 +75,7 @@ def sweep(exponential, data, indices, indptr, room, strength, coef, kind, positi
 
 
 @compiled
-def shift(exponential, room, intercept, loss, y, weight, score, up, down):  # type: ignore[no-untyped-def]
+def shift(exponential, room, intercept, loss, y, weight, score, up, down):
     """Update the unpenalised intercept once; return the decrease its bound guarantees."""
     m, k = score.shape
     loss_kind, p0, p1 = loss
