@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sparseboost.hypotheses import Features, features
+from sparseboost.hypotheses import Context, Features, features
 from sparseboost.penalties import L1, L1L2, L1Linf
 
 M, N = 23, 7
@@ -238,7 +238,7 @@ def test_blocks_bound_the_temporary_memory(rng, monkeypatch):
 def test_search_returns_the_true_maximum_in_order(form, penalty, rng):
     X = FORMS[form](values(rng))
     cost = rng.uniform(0.5, 2, size=N)
-    dictionary = Features().bind(X, feature_costs=cost)
+    dictionary = Features().bind(X, Context(feature_costs=cost))
     for _ in range(10):
         force = rng.normal(size=(M, 2))
         violation = penalty.dual_norm(full(X).T @ force) / cost
@@ -284,14 +284,14 @@ def test_rank_decides_the_order_and_refuses_what_is_not_positive(rng):
 def test_threads_give_the_same_bits(form, rng):
     X = FORMS[form](rng.normal(size=(200, 31)) * (rng.random((200, 31)) < 0.3))
     force = rng.normal(size=(200, 3))
-    alone = Features().bind(X, n_jobs=1).correlate(force)
+    alone = Features().bind(X, Context(n_jobs=1)).correlate(force)
     for jobs in (2, 3, 8, 64):
-        np.testing.assert_array_equal(Features().bind(X, n_jobs=jobs).correlate(force), alone)
+        np.testing.assert_array_equal(Features().bind(X, Context(n_jobs=jobs)).correlate(force), alone)
 
 
 def test_names_and_costs(rng):
     X = values(rng)
-    named = Features().bind(X, feature_names=[f"f{j}" for j in range(N)], feature_costs=np.arange(1.0, N + 1))
+    named = Features().bind(X, Context(feature_names=[f"f{j}" for j in range(N)], feature_costs=np.arange(1.0, N + 1)))
     assert repr(named.hypothesis(2)) == "f2"
     np.testing.assert_array_equal(named.cost(np.array([3, 0])), [4.0, 1.0])
     plain = Features().bind(X)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sparseboost.hypotheses import Features
+from sparseboost.hypotheses import Context, Features
 from sparseboost.losses import Absolute, EpsInsensitive, Exponential, Huber, Logistic, Loss, Softmax, Squared
 from sparseboost.penalties import L1, L1L2, L1Linf, NoPenalty, Norm, Penalty, Ridge, SmoothL1
 from sparseboost.problem import Problem
@@ -96,7 +96,7 @@ def make_problem(
     """A problem over the columns of X; alpha defaults to a fraction of the largest useful one."""
     m = X.shape[0]
     weight = np.full(m, 1.0 / m) if weight is None else weight / weight.sum()
-    dictionary = Features().bind(X, feature_costs=cost)
+    dictionary = Features().bind(X, Context(feature_costs=cost))
 
     def at(alpha: float) -> Problem:
         return Problem(case.loss, penalty, alpha, dictionary, y, weight, intercept)

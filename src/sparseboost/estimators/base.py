@@ -29,7 +29,7 @@ from sparseboost.estimators.validation import (
     make_space,
     make_template,
 )
-from sparseboost.hypotheses import HypothesisSpace
+from sparseboost.hypotheses import Context, Dictionary, HypothesisSpace
 from sparseboost.losses import Loss
 from sparseboost.monitors import Callback, Monitor
 from sparseboost.penalties import Penalty
@@ -117,22 +117,27 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         if not weight.sum() > 0:
             raise ValueError("sample_weight must have a positive sum; all weights are zero.")
         names = getattr(self, "feature_names_in_", None)
-        dictionary = make_space(self.hypotheses).bind(
-            X,
+        target = np.ascontiguousarray(target, dtype=np.float64)
+        weight = weight / weight.sum()
+        context = Context(
             feature_names=names,
             feature_costs=make_costs(self.feature_costs, X.shape[1], names),
+            target=target,
+            weight=weight,
+            random_state=self.random_state,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
+        dictionary: Dictionary = make_space(self.hypotheses).bind(X, context)
         penalty = make_penalty(self.penalty, self.positive)
         if self.standardize:
-            dictionary = standardized(dictionary, penalty, weight / weight.sum(), self.fit_intercept)
+            dictionary = standardized(dictionary, penalty, weight, self.fit_intercept)
         return Problem(
             loss=loss,
             penalty=penalty,
             alpha=float(self.alpha),
             dictionary=dictionary,
-            y=np.ascontiguousarray(target, dtype=np.float64),
-            weight=weight / weight.sum(),
+            y=target,
+            weight=weight,
             fit_intercept=bool(self.fit_intercept),
         )
 

@@ -7,11 +7,12 @@ Inside a fit a hypothesis is known by its key, an integer the dictionary hands o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from sparseboost.hypotheses.columns import Columns
 
@@ -32,19 +33,89 @@ class Candidates:
         max over all hypotheses of dual_norm(Σ_i force_i h(x_i)) / cost: the costly part of the certificate.
     correlation : array of shape (n, k) or None
         Σ_i force_i h_j(x_i) of every hypothesis where the space can be written down.
+    visited : int or None
+        How many nodes a tree search looked at.
     """
 
     keys: Array
     violation: float
     correlation: Array | None = None
+    visited: int | None = None
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a space may know besides X when it is bound.
+
+    Attributes
+    ----------
+    feature_names : sequence of str, optional
+        Names of the inputs; ``x3`` stands for input 3 when there are none.
+    feature_costs : array of shape (d,), optional
+        Cost c_j > 0 of every input; 1 by default.
+    categories : mapping of int to sequence
+        Labels of the categorical inputs, whose values in X are the codes 0, 1, …
+    target, weight : array of shape (m, k), (m,), optional
+        Targets as the loss sees them, and example weights that sum to 1.
+    random_state : int, RandomState or None
+        Seed of spaces that draw at random.
+    n_jobs : int
+        Threads for passes over X. Results do not depend on it.
+    """
+
+    feature_names: Sequence[str] | None = None
+    feature_costs: Array | None = None
+    categories: Mapping[int, Sequence[Any]] = field(default_factory=dict)
+    target: Array | None = None
+    weight: Array | None = None
+    random_state: Any = None
+    n_jobs: int = 1
+
+    def name(self, j: int) -> str:
+        """Name of input j."""
+        return str(self.feature_names[j]) if self.feature_names is not None else f"x{j}"
+
+    def costs(self, n_features: int) -> Array:
+        """Costs of all inputs."""
+        if self.feature_costs is None:
+            return np.ones(n_features)
+        return np.asarray(self.feature_costs, dtype=float)
 
 
 class Hypothesis(ABC):
-    """One weak hypothesis; its `repr` is what a person reads."""
+    """One weak hypothesis; its `repr` is what a person reads.
+
+    Attributes
+    ----------
+    inputs : tuple of int
+        The inputs it looks at; no other is needed to evaluate it.
+    """
+
+    inputs: tuple[int, ...]
 
     @abstractmethod
     def __call__(self, X: Any) -> Array:
         """Outputs on new data, shape (m,)."""
+
+    @classmethod
+    def outputs(cls, hypotheses: Sequence[Hypothesis], X: Any) -> Any:
+        """Outputs of several hypotheses of this class, shape (m, n): an array, or a sparse matrix where it is one."""
+        return np.column_stack([hypothesis(X) for hypothesis in hypotheses])
+
+
+def evaluate(hypotheses: Sequence[Hypothesis], X: Any) -> Any:
+    """Outputs of hypotheses of any classes on new data, shape (m, n); each class is asked once."""
+    if not hypotheses:
+        return np.zeros((X.shape[0], 0))
+    kinds = list(dict.fromkeys(type(hypothesis) for hypothesis in hypotheses))
+    if len(kinds) == 1:
+        return kinds[0].outputs(hypotheses, X)
+    out = np.empty((X.shape[0], len(hypotheses)))
+    for kind in kinds:
+        where = [j for j, hypothesis in enumerate(hypotheses) if type(hypothesis) is kind]
+        part = kind.outputs([hypotheses[j] for j in where], X)
+        out[:, where] = part.toarray() if sp.issparse(part) else part
+    return out
 
 
 class Dictionary(ABC):
@@ -85,7 +156,7 @@ class Dictionary(ABC):
             Keys not to return; they still count for `violation`.
         rank : callable, optional
             (keys, correlations) → scores; larger is better and only positive ones are returned.
-            The default ranks by dual norm over cost.
+            The default ranks by dual norm over cost. A space too large for it ranks a short list.
         """
 
     @abstractmethod
@@ -99,6 +170,10 @@ class Dictionary(ABC):
     @abstractmethod
     def hypothesis(self, key: int) -> Hypothesis:
         """The hypothesis behind a key, free of the bound data."""
+
+    def adopt(self, hypothesis: Hypothesis) -> int | None:
+        """Key of a hypothesis that an earlier fit found, or None where this space does not hold it."""
+        return None
 
 
 class Enumerable(Dictionary):
@@ -132,18 +207,22 @@ class Enumerable(Dictionary):
 
 
 class HypothesisSpace(ABC):
-    """A description of hypotheses, before any data."""
+    """A description of hypotheses, before any data.
+
+    Attributes
+    ----------
+    allows_missing : bool
+        Whether X may hold NaN.
+    allows_categories : bool
+        Whether X may hold categorical inputs, as codes.
+    """
+
+    allows_missing: bool = False
+    allows_categories: bool = False
 
     @abstractmethod
-    def bind(
-        self,
-        X: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        feature_costs: Array | None = None,
-        n_jobs: int = 1,
-    ) -> Dictionary:
-        """Do the expensive preparation once and return the dictionary over X."""
+    def bind(self, X: Any, context: Context | None = None) -> Dictionary:
+        """Do the expensive preparation once and return the dictionary over X, an array or a CSC matrix."""
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{key}={value!r}" for key, value in sorted(vars(self).items()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,7 @@ from sparseboost import kernels
 from sparseboost.hypotheses.base import (
     Array,
     Candidates,
+    Context,
     DualNorm,
     Enumerable,
     Hypothesis,
@@ -40,9 +42,19 @@ class Feature(Hypothesis):
         self.feature = feature
         self.name = name
 
+    @property
+    def inputs(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The one input it looks at."""
+        return (self.feature,)
+
     def __call__(self, X: Any) -> Array:
         column = X[:, [self.feature]]
         return np.asarray(column.toarray() if sp.issparse(column) else column, dtype=float).ravel()
+
+    @classmethod
+    def outputs(cls, hypotheses: Sequence[Any], X: Any) -> Any:
+        part = X[:, [hypothesis.feature for hypothesis in hypotheses]]
+        return part if sp.issparse(part) else np.asarray(part, dtype=np.float64)
 
     def __repr__(self) -> str:
         return self.name
@@ -54,20 +66,13 @@ class Features(HypothesisSpace):
     Examples
     --------
     >>> import numpy as np
-    >>> from sparseboost.hypotheses import Features
-    >>> dictionary = Features().bind(np.array([[1.0, 0.0], [0.0, 2.0]]), feature_names=["age", "income"])
+    >>> from sparseboost.hypotheses import Context, Features
+    >>> dictionary = Features().bind(np.array([[1.0, 0.0], [0.0, 2.0]]), Context(feature_names=["age", "income"]))
     >>> dictionary.hypothesis(1)
     income
     """
 
-    def bind(
-        self,
-        X: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        feature_costs: Array | None = None,
-        n_jobs: int = 1,
-    ) -> FeatureDictionary:
+    def bind(self, X: Any, context: Context | None = None) -> FeatureDictionary:
         if sp.issparse(X):
             X = X.tocsc()  # the one copy a sparse fit makes; CSC input is used as it is
             if X.dtype not in (np.float32, np.float64):
@@ -75,7 +80,7 @@ class Features(HypothesisSpace):
             if not X.has_canonical_format:  # entries given twice are summed, in a copy: the input is the user's
                 X = X.copy()
                 X.sum_duplicates()
-        return FeatureDictionary(X, feature_names, feature_costs, n_jobs)
+        return FeatureDictionary(X, context or Context())
 
 
 class FeatureDictionary(Enumerable):
@@ -83,12 +88,12 @@ class FeatureDictionary(Enumerable):
 
     exact = True
 
-    def __init__(self, X: Any, feature_names: Sequence[str] | None, feature_costs: Array | None, n_jobs: int) -> None:
+    def __init__(self, X: Any, context: Context) -> None:
         self.X = X
         self.size = int(X.shape[1])
-        self.n_jobs = n_jobs
-        self._names = feature_names
-        self._cost = np.ones(self.size) if feature_costs is None else np.asarray(feature_costs, dtype=float)
+        self.n_jobs = context.n_jobs
+        self._context = context
+        self._cost = context.costs(self.size)
 
     def search(
         self,
@@ -125,10 +130,13 @@ class FeatureDictionary(Enumerable):
         return self._cost[keys]
 
     def at_cost(self, cost: Array) -> FeatureDictionary:
-        return FeatureDictionary(self.X, self._names, cost, self.n_jobs)
+        return FeatureDictionary(self.X, replace(self._context, feature_costs=cost))
 
     def hypothesis(self, key: int) -> Feature:
-        return Feature(int(key), str(self._names[key]) if self._names is not None else f"x{key}")
+        return Feature(int(key), self._context.name(int(key)))
+
+    def adopt(self, hypothesis: Hypothesis) -> int | None:
+        return hypothesis.feature if isinstance(hypothesis, Feature) and hypothesis.feature < self.size else None
 
     # -- sums over examples, for all features -------------------------------------------------------------
 
