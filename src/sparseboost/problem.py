@@ -60,8 +60,10 @@ class Problem:
 
     @property
     def certifiable(self) -> bool:
-        """Whether the gap tends to zero at the optimum; without any penalty it does not."""
-        return not isinstance(self.penalty, NoPenalty)
+        """Whether the gap tends to zero at the optimum: not without a penalty, nor if it needs all hypotheses."""
+        if isinstance(self.penalty, Norm):
+            return True
+        return not isinstance(self.penalty, NoPenalty) and isinstance(self.dictionary, Enumerable)
 
     @property
     def driving_loss(self) -> Loss:
@@ -106,6 +108,24 @@ class Problem:
     def reach(self) -> Array:
         """max_i |h_j(x_i)| of every hypothesis of an enumerable space."""
         return self.enumerable.reach(self.weight)
+
+    def energy_of(self, keys: Array) -> Array:
+        """Σ_i s_i h_j(x_i)² of these hypotheses of any space."""
+        if isinstance(self.dictionary, Enumerable):
+            return self.energy[keys]
+        return self.dictionary.columns(keys).energy(self.weight)
+
+    def reach_of(self, keys: Array) -> Array:
+        """max_i |h_j(x_i)| of these hypotheses of any space."""
+        if isinstance(self.dictionary, Enumerable):
+            return self.reach[keys]
+        return self.dictionary.columns(keys).reach(self.weight)
+
+    def split_correlate(self, keys: Array, up: Array, down: Array) -> tuple[Array, Array]:
+        """μ⁺ and μ⁻ of these hypotheses of any space (T1)."""
+        if isinstance(self.dictionary, Enumerable):
+            return self.dictionary.split_correlate(keys, up, down)
+        return self.dictionary.columns(keys).split_correlate(up, down)
 
     def loss_value(self, score: Array) -> float:
         """Weighted loss of these scores."""
@@ -171,8 +191,10 @@ class Problem:
         else:
             scale = min(1.0, limit)
         value = -float(self.weight @ self.loss.conjugate(self.y, scale * dual))
-        if isinstance(self.penalty, Norm) or correlation is None:
+        if isinstance(self.penalty, Norm):
             return value
+        if correlation is None:  # the conjugate of the penalty sums over all hypotheses
+            return -np.inf
         cost = ensemble.cost if ensemble is not None else self.dictionary.cost(np.arange(correlation.shape[0]))
         return value - self.penalty.conjugate(scale * correlation, self.alpha * cost)
 
@@ -180,6 +202,8 @@ class Problem:
         at_zero = float(self.penalty.value(np.zeros((1, self.n_outputs)))[0])
         if at_zero == 0.0:
             return 0.0
+        if not isinstance(self.dictionary, Enumerable):  # counted from the empty model: the whole sum has no end
+            return -at_zero * float(ensemble.cost.sum())
         everything = self.dictionary.cost(np.arange(self.enumerable.size))
         return at_zero * float(everything.sum() - ensemble.cost.sum())
 

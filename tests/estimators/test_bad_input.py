@@ -191,7 +191,7 @@ CASES = [
     setting("loss", None, "loss must be one of .* or a Loss object", TypeError, family=R),
     setting("update", "nonsense", f"update {UNKNOWN}"),
     setting("update", None, "update must be one of"),
-    setting("hypotheses", "nonsense", "hypotheses must be 'features'.*got 'nonsense'"),
+    setting("hypotheses", "nonsense", "hypotheses must be one of 'features'.*got 'nonsense'"),
     setting("hypotheses", None, "hypotheses must be"),
     setting("hypotheses", np.ones(3), "hypotheses must be"),
     setting("class_weight", "nonsense", "class_weight.*'balanced'"),

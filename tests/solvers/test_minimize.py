@@ -53,7 +53,7 @@ def test_max_rounds():
 
 def test_max_features():
     for corrective in (True, False, "alternate"):
-        solution = minimize(problem_of(), boosting(max_active=4, corrective=corrective), tol=1e-9)
+        solution = minimize(problem_of(), boosting(max_inputs=4, corrective=corrective), tol=1e-9)
         assert (solution.reason, solution.converged) == ("max_features", False)
         assert solution.ensemble.support == 4
         assert all(record["active"] <= 4 for record in solution.history)

@@ -21,6 +21,7 @@ from sparseboost.estimators.callbacks import CallbackSupportMixin, RoundTasks
 from sparseboost.estimators.standardize import standardized
 from sparseboost.estimators.summary import REASONS, summary
 from sparseboost.estimators.validation import (
+    allows_missing,
     check_data,
     check_parameters,
     class_weights,
@@ -29,7 +30,7 @@ from sparseboost.estimators.validation import (
     make_space,
     make_template,
 )
-from sparseboost.hypotheses import Context, Dictionary, HypothesisSpace
+from sparseboost.hypotheses import Context, Dictionary, Feature, FeatureDictionary, HypothesisSpace, evaluate
 from sparseboost.losses import Loss
 from sparseboost.monitors import Callback, Monitor
 from sparseboost.penalties import Penalty
@@ -79,6 +80,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
     n_jobs: int | None
     verbose: int
     callbacks: Sequence[Callback] | None
+    _over_features = True  # whether columns of coef_ are inputs; otherwise they belong to hypotheses_
 
     @abstractmethod
     def _encode(self, X: Any, y: Any, reset: bool) -> tuple[Any, Array, Loss, Array | None]:
@@ -122,6 +124,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         context = Context(
             feature_names=names,
             feature_costs=make_costs(self.feature_costs, X.shape[1], names),
+            categories=getattr(self, "_categories", {}),
             target=target,
             weight=weight,
             random_state=self.random_state,
@@ -144,6 +147,8 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
     def _corrector(self, problem: Problem) -> Corrector:
         """The papers' update of that name; "auto" is Newton where it applies, else the update the loss allows."""
         template = make_template(self.template, self.n_features_in_)
+        if not isinstance(template, str) and not isinstance(problem.dictionary, FeatureDictionary):
+            raise ValueError("template can be an array with hypotheses='features' only; use 'single' or 'dense' here.")
         if self.update == "adaboost":
             return Correction(AdaBoost(), template)
         if self.update == "gradboost":
@@ -176,31 +181,59 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         for name, value in self._weights(solution.ensemble.stage, problem).items():
             setattr(self, name, value)
         self._stages = stages
+        met = np.unique(np.concatenate([keys for keys, _, _ in stages]))
+        self._met = {int(key): problem.dictionary.hypothesis(int(key)) for key in met}
+        self.certificate_scope_ = "space" if problem.dictionary.exact else "induced"
         self._record(solution, solver.correction)
         tasks.close()
 
     def _warm(self, problem: Problem) -> Stage | None:
-        if not self.warm_start or not hasattr(self, "coef_"):
+        """The weights of the previous fit, for the hypotheses that this problem has as well."""
+        if not self.warm_start or not hasattr(self, "coef_") or self.coef_.shape[0] != problem.n_outputs:
             return None
-        if self.coef_.shape != (problem.n_outputs, self.n_features_in_):
+        over_features = isinstance(problem.dictionary, FeatureDictionary)
+        if over_features != self._over_features or (over_features and self.coef_.shape[1] != self.n_features_in_):
             return None
+        rows: dict[int, Array] = {}
+        for hypothesis, row in zip(*self._active(), strict=True):
+            key = problem.dictionary.adopt(hypothesis)
+            if key is not None:
+                rows[key] = rows.get(key, 0.0) + row
+        keys = np.array(sorted(rows), dtype=np.int64)
+        coef = np.array([rows[key] for key in keys]).reshape(keys.size, problem.n_outputs)
         # weights of a fit without the sign constraint are no start for one with it
-        coef = np.maximum(self.coef_, 0.0) if problem.penalty.positive else self.coef_
-        keys = np.flatnonzero(np.any(coef != 0, axis=0))
+        coef = np.maximum(coef, 0.0) if problem.penalty.positive else coef
+        used = np.any(coef != 0, axis=1)
         start = self.intercept_ if self.fit_intercept else np.zeros(problem.n_outputs)
-        return keys, np.ascontiguousarray(coef[:, keys].T), start
+        return keys[used], np.ascontiguousarray(coef[used]), start
 
     def _weights(self, stage: Stage, problem: Problem) -> dict[str, Any]:
         keys, rows, intercept = stage
-        coef = np.zeros((problem.n_outputs, self.n_features_in_))
-        coef[:, keys] = rows.T
-        active = [problem.dictionary.hypothesis(int(key)) for key in np.sort(keys)]
+        order = np.argsort(keys)
+        over_features = isinstance(problem.dictionary, FeatureDictionary)
+        if over_features:
+            coef = np.zeros((problem.n_outputs, self.n_features_in_))
+            coef[:, keys] = rows.T
+        else:
+            coef = np.ascontiguousarray(rows[order].T)
+        active = [problem.dictionary.hypothesis(int(key)) for key in keys[order]]
         return {
             "coef_": coef,
             "intercept_": intercept.copy(),
             "hypotheses_": active,
             "n_active_": len(active),
+            "inputs_used_": np.array(sorted({j for h in active for j in h.inputs}), dtype=np.int64),
+            "_over_features": over_features,
         }
+
+    def _active(self) -> tuple[list[Any], Array]:
+        """Active hypotheses and their rows of weights, (n_active, n_outputs); coef_ alone decides where it can."""
+        if not self._over_features:
+            return self.hypotheses_, self.coef_.T
+        used = np.flatnonzero(np.any(self.coef_ != 0, axis=0))
+        names = getattr(self, "feature_names_in_", None)
+        context = Context(feature_names=names)
+        return [Feature(int(j), context.name(int(j))) for j in used], self.coef_[:, used].T
 
     def _record(self, solution: Solution, corrector: Corrector) -> None:
         self.objective_ = solution.objective
@@ -221,22 +254,23 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
 
     # -- using a fitted model ---------------------------------------------------------------------------------
 
-    def _scores(self, X: Any, keys: Array, coef: Array, intercept: Array) -> Array:
-        """Scores from the active inputs alone, shape (m, k)."""
-        part = X[:, keys]
-        part = part if sp.issparse(part) else np.asarray(part, dtype=np.float64)
-        return np.asarray(part @ coef) + intercept
-
     def _decision(self, X: Any) -> Array:
+        """Scores from the active hypotheses and their inputs alone, shape (m, k)."""
         check_is_fitted(self)
         X = self._check_predict(X)
-        keys = np.flatnonzero(np.any(self.coef_ != 0, axis=0))
-        return self._scores(X, keys, self.coef_[:, keys].T, self.intercept_)
+        hypotheses, rows = self._active()
+        return np.asarray(evaluate(hypotheses, X) @ rows) + self.intercept_
 
     def _staged(self, X: Any) -> Iterator[Array]:
         check_is_fitted(self)
         X = self._check_predict(X)  # now, not when the first stage is asked for
-        return (self._scores(X, *stage) for stage in self._stages)
+        place = {key: j for j, key in enumerate(self._met)}
+        outputs = evaluate(list(self._met.values()), X)
+        outputs = outputs.tocsc() if sp.issparse(outputs) else outputs
+        return (
+            np.asarray(outputs[:, [place[int(key)] for key in keys]] @ coef) + intercept
+            for keys, coef, intercept in self._stages
+        )
 
     def _check_predict(self, X: Any) -> Any:
         X = check_data(self, X, reset=False)
@@ -256,7 +290,8 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
             Boolean mask of shape (n_features_in_,), or the indices where it is True.
         """
         check_is_fitted(self)
-        mask = np.any(self.coef_ != 0, axis=0)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[[j for hypothesis in self._active()[0] for j in hypothesis.inputs]] = True
         return np.flatnonzero(mask) if indices else mask
 
     def transform(self, X: Any) -> Any:
@@ -269,8 +304,8 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
 
         Returns
         -------
-        {ndarray, sparse matrix} of shape (n_samples, n_active_)
-            The columns of X that the model uses, in their order.
+        {ndarray, sparse matrix} of shape (n_samples, n_inputs_used)
+            The columns of X that the model looks at, in their order.
         """
         check_is_fitted(self)
         return self._check_predict(X)[:, self.get_support(indices=True)]
@@ -304,5 +339,6 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = allows_missing(self.hypotheses)
         tags.target_tags.required = True
         return tags

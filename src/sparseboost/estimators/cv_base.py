@@ -29,6 +29,7 @@ from sparseboost.estimators.model_choice import (
 from sparseboost.estimators.path import SparsePath, make_alphas, make_path, warn_unconverged
 from sparseboost.estimators.validation import check_choice, check_number
 from sparseboost.estimators.walk import at
+from sparseboost.hypotheses import Enumerable
 from sparseboost.losses import Loss
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
@@ -89,6 +90,8 @@ class ChoosesAlpha(BaseSparseBoost):
         self.alphas_ = make_alphas(problem, self.alphas, self.eps)
         routed = self._route(sample_weight, params)
         if self.criterion == "ebic":
+            if not isinstance(problem.dictionary, Enumerable):
+                raise ValueError("criterion='ebic' needs a space that can be counted, such as features; use 'cv' here.")
             self.path_ = self._path(problem)
             size = float(encoded[0].shape[0] if sample_weight is None else np.sum(np.asarray(sample_weight)))
             self.cv_results_ = ebic_results(self.path_, encoded[0], problem, size, self.gamma)
@@ -152,6 +155,7 @@ class ChoosesAlpha(BaseSparseBoost):
         for i, alpha in enumerate(path.alphas):
             model = copy.copy(self)
             model.alpha_, model.coef_, model.intercept_ = float(alpha), path.coef(i), path.intercepts[i]
+            model._over_features, model.hypotheses_ = path.over_features, list(path.hypotheses)
             yield model
 
     def _check_split(self, number: int, target: Array, weight: Array) -> None:

@@ -66,15 +66,15 @@ def choose(results: Results, rule: str) -> int:
 def ebic_results(path: SparsePath, X: Any, problem: Problem, n_examples: float, gamma: float) -> Results:
     r"""Extended Bayesian information criterion of every model of a path.
 
-    EBIC = 2·n·(mean loss) + log(n)·df + 2·γ·log(p)·df, with n the sum of the sample weights, p the number of inputs and
-    df the number of weights that are not zero, over all outputs. For the squared loss, whose variance is unknown, the
-    first term is n·k·log(RSS / (n·k)) with k outputs.
+    EBIC = 2·n·(mean loss) + log(n)·df + 2·γ·log(p)·df, with n the sum of the sample weights, p the number of
+    hypotheses and df the number of weights that are not zero, over all outputs. For the squared loss, whose variance
+    is unknown, the first term is n·k·log(RSS / (n·k)) with k outputs.
 
     References
     ----------
     Chen & Chen (2008), Extended Bayesian information criteria for model selection with large model spaces.
     """
-    k, p = path.n_outputs, path.weights.shape[1]
+    k, p = path.n_outputs, problem.enumerable.size
     loss = np.array([problem.loss_value(score) for score in path.scores(X)])
     if isinstance(problem.loss, Squared):
         floor = np.finfo(float).eps * max(float(loss.max()), np.finfo(float).tiny)  # a perfect fit has no logarithm

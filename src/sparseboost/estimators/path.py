@@ -15,6 +15,7 @@ from sparseboost.ensemble import Stage
 from sparseboost.estimators.measures import estimator_for
 from sparseboost.estimators.validation import check_number
 from sparseboost.estimators.walk import walk
+from sparseboost.hypotheses import Enumerable, FeatureDictionary, Hypothesis, evaluate
 from sparseboost.losses import Loss
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
@@ -35,7 +36,7 @@ class SparsePath:
     entries : tuple of ndarray
         (data, indices, indptr) of `weights`.
     n_features : int
-        Number of inputs.
+        Number of inputs; of other hypotheses than features, those that any model of the path uses.
     intercepts : ndarray of shape (n_alphas, n_outputs)
         Intercepts.
     objectives, dual_gaps : ndarray of shape (n_alphas,)
@@ -46,6 +47,10 @@ class SparsePath:
         Where the wanted gap was reached.
     seconds : ndarray of shape (n_alphas,)
         Time spent at each alpha.
+    hypotheses : tuple
+        What the columns of `weights` belong to; empty if they are the inputs themselves.
+    over_features : bool
+        Whether the columns of `weights` are the inputs themselves.
     """
 
     alphas: Array
@@ -58,6 +63,8 @@ class SparsePath:
     converged: Array
     n_rounds: Array
     seconds: Array
+    hypotheses: tuple[Hypothesis, ...] = ()
+    over_features: bool = True
 
     @property
     def weights(self) -> Any:
@@ -82,7 +89,7 @@ class SparsePath:
 
     @property
     def features(self) -> Array:
-        """Inputs that any model of the path uses, in their order."""
+        """Columns of `weights` that any model of the path uses, in their order."""
         return np.unique(self.entries[1])
 
     def scores(self, X: Any) -> Iterator[Array]:
@@ -94,7 +101,8 @@ class SparsePath:
             Data with the columns of the fit; only the columns in `features` are read.
         """
         used, k = self.features, self.n_outputs
-        part = (X.tocsr() if sp.issparse(X) and X.format == "coo" else X)[:, used]
+        X = X.tocsr() if sp.issparse(X) and X.format == "coo" else X
+        part = evaluate([self.hypotheses[j] for j in used], X) if not self.over_features else X[:, used]
         part = part.tocsr() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
         compact = self.weights[:, used].toarray()
         for i, intercept in enumerate(self.intercepts):
@@ -218,7 +226,8 @@ def _grid(problem: Problem, count: int, eps: float | str) -> Array:
     if isinstance(eps, str):
         if eps != "auto":
             raise ValueError(f"eps must be 'auto' or a number between 0 and 1, got {eps!r}.")
-        eps = 1e-2 if problem.y.shape[0] < problem.enumerable.size else 1e-3
+        many = not isinstance(problem.dictionary, Enumerable) or problem.y.shape[0] < problem.dictionary.size
+        eps = 1e-2 if many else 1e-3
     check_number("eps", eps, low=0.0, strict=True)
     if eps >= 1.0:
         raise ValueError(f"eps must be 'auto' or a number between 0 and 1, got {eps!r}.")
@@ -234,10 +243,18 @@ def make_path(
     """Solve the problem at every alpha, from the largest down."""
     with one_blas_thread():
         points = list(walk(problem, solver, alphas, tol, max_rounds, monitor))
+    entries = _stack([point.stage for point in points])
+    hypotheses: tuple[Hypothesis, ...] = ()
+    if isinstance(problem.dictionary, FeatureDictionary):
+        size = problem.dictionary.size
+    else:
+        met, places = np.unique(entries[1], return_inverse=True)
+        hypotheses = tuple(problem.dictionary.hypothesis(int(key)) for key in met)
+        entries, size = (entries[0], places, entries[2]), met.size
     return SparsePath(
         alphas=np.asarray(alphas, dtype=float),
-        entries=_stack([point.stage for point in points]),
-        n_features=problem.enumerable.size,
+        entries=entries,
+        n_features=size,
         intercepts=np.array([point.stage[2] for point in points]),
         objectives=np.array([point.objective for point in points]),
         dual_gaps=np.array([point.gap for point in points]),
@@ -245,6 +262,8 @@ def make_path(
         converged=np.array([point.converged for point in points]),
         n_rounds=np.array([point.rounds for point in points]),
         seconds=np.array([point.seconds for point in points]),
+        hypotheses=hypotheses,
+        over_features=isinstance(problem.dictionary, FeatureDictionary),
     )
 
 

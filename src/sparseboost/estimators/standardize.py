@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparseboost.hypotheses import Dictionary, Enumerable
+from sparseboost.hypotheses import Dictionary, FeatureDictionary
 from sparseboost.penalties import NoPenalty, Norm, Penalty, Ridge
 
 Array = np.ndarray
@@ -18,8 +18,13 @@ def standardized(dictionary: Dictionary, penalty: Penalty, weight: Array, centre
     """
     if isinstance(penalty, NoPenalty):
         return dictionary
-    if not isinstance(dictionary, Enumerable) or not isinstance(penalty, (Norm, Ridge)):
-        raise ValueError(f"standardize=True needs a norm or the squared ridge and features, not {penalty!r}.")
+    if not isinstance(dictionary, FeatureDictionary):
+        raise ValueError(
+            "standardize=True is for hypotheses='features'; stumps and trees do not depend on the scale of the inputs, "
+            "products and kernels have a scale of their own."
+        )
+    if not isinstance(penalty, (Norm, Ridge)):
+        raise ValueError(f"standardize=True needs a norm or the squared ridge, not {penalty!r}.")
     energy = dictionary.energy(weight)
     mean = dictionary.correlate(weight[:, None])[:, 0] if centred else np.zeros_like(energy)
     variance = energy - mean**2

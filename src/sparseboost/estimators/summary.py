@@ -18,6 +18,7 @@ REASONS = {
     "callback": "a callback asked to stop",
     "stalled": "double precision allows no further decrease",
 }
+SCOPES = {"space": "", "induced": " over the hypotheses met so far (this space is searched by a heuristic)"}
 MOST_ROWS = 30
 MOST_OUTPUTS = 8
 
@@ -37,30 +38,36 @@ def summary(model: Any) -> str:
     last = model.history_[-1]
     empty = model.history_[0]["objective"]
     lines = [
-        f"{type(model).__name__}: {used} of {total} inputs used, {outputs} output{'s' if outputs > 1 else ''}",
+        f"{type(model).__name__}: {_size(model, used, total)}, {outputs} output{'s' if outputs > 1 else ''}",
         f"  loss {_name(model.loss)}, penalty {_name(model.penalty)}, alpha {model.alpha:g}, solver {model.solver_}",
-        f"  objective {model.objective_:.6g} (started at {empty:.6g}), at most {model.dual_gap_:.2g} above the optimum",
+        f"  objective {model.objective_:.6g} (started at {empty:.6g}), at most {model.dual_gap_:.2g} above the optimum"
+        + SCOPES[model.certificate_scope_],
         f"  stopped after {_rounds(model.n_rounds_)} and {last['seconds']:.2f} s: {REASONS[model.stopping_reason_]}",
         "",
     ]
     labels = _output_labels(model, outputs)
     shown = labels[:MOST_OUTPUTS]
-    names = [repr(h) for h in model.hypotheses_]
+    hypotheses, rows = model._active()
+    names = [repr(hypothesis) for hypothesis in hypotheses]
     width = max([len(name) for name in names] + [len("(intercept)")])
     head = " ".join(f"{label:>10.10}" for label in shown) + (" ..." if outputs > MOST_OUTPUTS else "")
-    lines.append(f"  {'input':<{width}} {head}")
+    lines.append(f"  {'input' if model._over_features else 'hypothesis':<{width}} {head}")
 
     def row(name: str, values: np.ndarray) -> str:
         return f"  {name:<{width}} " + " ".join(f"{value:>10.4g}" for value in values[:MOST_OUTPUTS])
 
     lines.append(row("(intercept)", model.intercept_))
-    rows = np.array([model.coef_[:, h.feature] for h in model.hypotheses_]).reshape(len(names), outputs)
     order = np.argsort(-np.abs(rows).max(axis=1, initial=0.0), kind="stable")
     for j in order[:MOST_ROWS]:
         lines.append(row(names[j], rows[j]))
     if len(names) > MOST_ROWS:
         lines.append(f"  ... and {len(names) - MOST_ROWS} more; see hypotheses_ and coef_")
     return "\n".join(lines)
+
+
+def _size(model: Any, used: int, total: int) -> str:
+    inputs = f"{used} of {total} inputs used"
+    return inputs if model._over_features else f"{model.n_active_} hypotheses, {inputs}"
 
 
 def _output_labels(model: Any, outputs: int) -> list[str]:

@@ -35,6 +35,7 @@ REGRESSION_LOSSES: dict[str, type[Loss]] = {
     "huber": Huber,
 }
 CLASSIFICATION_LOSSES = ("logistic", "exponential")
+SPACES: dict[str, type[HypothesisSpace]] = {"features": Features}
 UPDATES = ("auto", "adaboost", "gradboost")
 TEMPLATES = ("single", "greedy", "dense")
 
@@ -146,15 +147,23 @@ def make_regression_loss(loss: Any) -> Loss:
 
 
 def make_space(hypotheses: Any) -> HypothesisSpace:
-    """The space behind a name, or the given object."""
+    """The space behind a name, the given object, or the space of what a scikit-learn estimator can learn."""
     if isinstance(hypotheses, HypothesisSpace):
         return hypotheses
-    if not _is(hypotheses, "features"):
-        raise ValueError(
-            f"hypotheses must be 'features' or a HypothesisSpace object, got {hypotheses!r}; stumps, products, kernels "
-            f"and learners are planned."
-        )
-    return Features()
+    if isinstance(hypotheses, str) and hypotheses in SPACES:
+        return SPACES[hypotheses]()
+    raise ValueError(
+        f"hypotheses must be one of {_listed(SPACES)}, a HypothesisSpace object or a scikit-learn estimator, got "
+        f"{hypotheses!r}."
+    )
+
+
+def allows_missing(hypotheses: Any) -> bool:
+    """Whether X may hold NaN; a parameter that is no space at all is complained about in `fit`."""
+    try:
+        return make_space(hypotheses).allows_missing
+    except (TypeError, ValueError):
+        return False
 
 
 def make_costs(costs: Any, n_features: int, names: Array | None) -> Array | None:
@@ -250,8 +259,9 @@ def check_data(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool,
         raise TypeError(f"X must be a two-dimensional array, data frame or sparse matrix, got {shown}.")
     try:
         found = validate_data(
-            estimator, X, y, reset=reset, dtype="numeric", accept_sparse=["csc", "csr", "coo"], **options
-        )
+            estimator, X, y, reset=reset, dtype="numeric", accept_sparse=["csc", "csr", "coo"],
+            ensure_all_finite="allow-nan" if allows_missing(estimator.hypotheses) else True, **options,
+        )  # fmt: skip
         data = found[0] if isinstance(found, tuple) else found
         if data.dtype.kind not in "biuf":  # frames with categories or dates pass scikit-learn as objects
             data = data.astype(np.float64, casting="unsafe" if data.dtype.kind == "O" else "safe")

@@ -126,7 +126,7 @@ class Sequential:
             isinstance(solver.correction, Newton)
             and solver.corrective is True
             and solver.induce == "auto"
-            and solver.max_active is None
+            and solver.max_inputs is None
             and problem.loss.smooth
             and isinstance(problem.penalty, Norm)
             and isinstance(problem.dictionary, Enumerable)

@@ -171,6 +171,10 @@ class Dictionary(ABC):
     def hypothesis(self, key: int) -> Hypothesis:
         """The hypothesis behind a key, free of the bound data."""
 
+    def inputs(self, keys: Array) -> set[int]:
+        """The inputs that these hypotheses look at."""
+        return {j for key in keys for j in self.hypothesis(int(key)).inputs}
+
     def adopt(self, hypothesis: Hypothesis) -> int | None:
         """Key of a hypothesis that an earlier fit found, or None where this space does not hold it."""
         return None

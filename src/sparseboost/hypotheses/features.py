@@ -135,6 +135,9 @@ class FeatureDictionary(Enumerable):
     def hypothesis(self, key: int) -> Feature:
         return Feature(int(key), self._context.name(int(key)))
 
+    def inputs(self, keys: Array) -> set[int]:
+        return set(keys.tolist())
+
     def adopt(self, hypothesis: Hypothesis) -> int | None:
         return hypothesis.feature if isinstance(hypothesis, Feature) and hypothesis.feature < self.size else None
 

@@ -42,8 +42,8 @@ class AdaBoost(Update):
         return self._step(problem, rows, plus, minus, room, strength)
 
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
-        plus, minus = problem.enumerable.split_correlate(keys, *force(problem, score))
-        room = self._inverse(problem.reach[keys], problem)
+        plus, minus = problem.split_correlate(keys, *force(problem, score))
+        room = self._inverse(problem.reach_of(keys), problem)
         strength = problem.alpha * problem.dictionary.cost(keys)
         return self._step(problem, np.zeros_like(plus), plus, minus, room, strength)[1]
 

@@ -88,8 +88,8 @@ def minimize(
 ) -> Solution:
     """Run a solver until its certificate, a limit or a callback ends it.
 
-    Every lower bound met on the way stays valid, so the gap is taken to the best of them. `stages`, if given,
-    receives the weights before every round and at the end.
+    Every lower bound met on the way over an exact space stays valid, so the gap is taken to the best of them. `stages`,
+    if given, receives the weights before every round and at the end.
     """
     with one_blas_thread():
         return _loop(problem, solver, tol, max_rounds, monitor or Monitor(), warm, stages)
@@ -110,7 +110,8 @@ def _loop(
     while True:
         wish = solver.request(state)
         survey = state.problem.survey(state.ensemble, state.score, wish.count, wish.rank)
-        best_lower = max(best_lower, survey.lower_bound)
+        # a bound over the hypotheses of a heuristic search says nothing of those it finds later
+        best_lower = max(best_lower, survey.lower_bound) if problem.dictionary.exact else survey.lower_bound
         survey = replace(survey, lower_bound=best_lower)
         if stages is not None:
             stages.append(state.ensemble.stage)
@@ -121,6 +122,7 @@ def _loop(
             active=state.ensemble.support,
             added=state.added,
             pruned=state.pruned,
+            **({} if survey.candidates.visited is None else {"visited": survey.candidates.visited}),
         )
         slope = 0.0 if problem.certifiable else problem.steepest(survey.candidates)
         if rounds == 0:

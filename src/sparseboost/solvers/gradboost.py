@@ -33,7 +33,7 @@ class GradBoost(Update):
         return self._step(problem, rows, columns.correlate(parts[0] - parts[1]), room, strength)
 
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
-        room = self._inverse(problem.energy[keys], problem)
+        room = self._inverse(problem.energy_of(keys), problem)
         strength = problem.alpha * problem.dictionary.cost(keys)
         return self._step(problem, np.zeros_like(correlation), correlation, room, strength)[1]
 

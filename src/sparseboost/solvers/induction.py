@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from sparseboost.ensemble import Ensemble, Stage
+from sparseboost.hypotheses import Enumerable
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem, Survey
 from sparseboost.solvers.base import Request, Solver, State
@@ -31,8 +32,8 @@ class Boosting(Solver):
     corrective : bool or "alternate"
         True: all active weights are re-optimised each round. False: sequential boosting, only the chosen rows move,
         once. "alternate": rounds of pure induction and of pure re-optimisation take turns.
-    max_active : int, optional
-        Stop when this many hypotheses are active.
+    max_inputs : int, optional
+        Stop when this many inputs are used.
 
     References
     ----------
@@ -44,31 +45,29 @@ class Boosting(Solver):
         correction: Corrector,
         induce: int | Literal["auto"] = "auto",
         corrective: bool | Literal["alternate"] = True,
-        max_active: int | None = None,
+        max_inputs: int | None = None,
     ) -> None:
         self.correction = correction
         self.induce = induce
         self.corrective = corrective
-        self.max_active = max_active
+        self.max_inputs = max_inputs
 
     def init(self, problem: Problem, warm: Stage | None = None) -> State:
         self.correction.check(problem if problem.loss.smooth else problem.smoothed(1.0))
         return super().init(problem, warm)
 
     def request(self, state: State) -> Request:
-        count = self._count(state)
-        if self.max_active is not None:
-            count = min(count, self.max_active - state.ensemble.support)
-        return Request(count, partial(self._rank, state))
+        return Request(self._count(state), partial(self._rank, state))
 
     def finished(self, state: State) -> str | None:
-        full = self.max_active is not None and state.ensemble.support >= self.max_active
-        return "max_features" if full and state.added == 0 else None
+        if self.max_inputs is None or state.added:
+            return None
+        return "max_features" if len(_inputs(state.ensemble, state.problem)) >= self.max_inputs else None
 
     def step(self, state: State, survey: Survey, target: float, monitor: Monitor) -> State:
         problem = self._smoothing(state.problem, survey, target)
         before = state.ensemble
-        candidates = survey.candidates.keys
+        candidates = self._affordable(before, problem, survey.candidates.keys)
         inner = target * 0.5 if candidates.size == 0 else max(target * 0.5, survey.gap * INNER_FRACTION)
         ensemble = before.extend(problem.dictionary, candidates)
         inducing = True
@@ -92,6 +91,18 @@ class Boosting(Solver):
             stalled=found.stalled and problem is state.problem,
         )
 
+    def _affordable(self, ensemble: Ensemble, problem: Problem, keys: Array) -> Array:
+        """The candidates, best first, that leave the number of inputs within its limit."""
+        if self.max_inputs is None or keys.size == 0:
+            return keys
+        used, kept = _inputs(ensemble, problem), []
+        for key in keys:
+            more = used | problem.dictionary.inputs(np.array([key]))
+            if len(more) <= self.max_inputs:
+                used = more
+                kept.append(key)
+        return np.array(kept, dtype=keys.dtype)
+
     def _sequential(self, problem: Problem, ensemble: Ensemble, score: Array) -> Corrected:
         """Update the rows that promise most once, whether they are new or active already (D9, N = induce)."""
         assert isinstance(self.correction, Correction)
@@ -111,8 +122,8 @@ class Boosting(Solver):
             return int(self.induce)
         if self.corrective is False:
             return 1
-        if not state.problem.penalty.zeroes_blocks:
-            return state.problem.enumerable.size
+        if not state.problem.penalty.zeroes_blocks and isinstance(state.problem.dictionary, Enumerable):
+            return state.problem.dictionary.size
         first = INDUCED_ENTRIES // (state.problem.n_outputs + 2)
         return max(FEWEST_INDUCED, first, state.ensemble.support)
 
@@ -130,3 +141,8 @@ class Boosting(Solver):
         width = max(target * 0.5, survey.gap * INNER_FRACTION)
         smoothed = problem.smoothed(width)
         return problem if smoothed.driving_loss == problem.driving_loss else smoothed
+
+
+def _inputs(ensemble: Ensemble, problem: Problem) -> set[int]:
+    """The inputs that hypotheses with weight look at."""
+    return problem.dictionary.inputs(ensemble.keys[np.any(ensemble.coef != 0, axis=1)])
