@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.validation import validate_data
 
+from sparseboost.estimators.categories import encode_categories
 from sparseboost.hypotheses import Features, HypothesisSpace
 from sparseboost.losses import Absolute, EpsInsensitive, Exponential, Huber, Logistic, Loss, Softmax, Squared
 from sparseboost.penalties import L1, L1L2, L1Linf, NoPenalty, Penalty, Ridge, SmoothL1
@@ -251,6 +252,10 @@ def check_data(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool,
         estimator._column_labels = column_labels(X)
     else:
         check_columns(estimator, X)
+    space = make_space(estimator.hypotheses)
+    if space.allows_categories and X is not None:
+        known = None if reset else getattr(estimator, "_categories", {})
+        X, estimator._categories = encode_categories(X, getattr(space, "categorical_features", None), known)
     for name, part in (("X", X), ("y", y)):
         if getattr(getattr(part, "dtype", None), "kind", "") == "c":  # scikit-learn would print all of it
             raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
@@ -260,7 +265,7 @@ def check_data(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool,
     try:
         found = validate_data(
             estimator, X, y, reset=reset, dtype="numeric", accept_sparse=["csc", "csr", "coo"],
-            ensure_all_finite="allow-nan" if allows_missing(estimator.hypotheses) else True, **options,
+            ensure_all_finite="allow-nan" if space.allows_missing else True, **options,
         )  # fmt: skip
         data = found[0] if isinstance(found, tuple) else found
         if data.dtype.kind not in "biuf":  # frames with categories or dates pass scikit-learn as objects
