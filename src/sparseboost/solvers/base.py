@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -76,6 +77,63 @@ class Solution:
     history: list[Record]
 
 
+@dataclass(frozen=True)
+class Look:
+    """What one look at a fit showed.
+
+    Attributes
+    ----------
+    record : dict
+        What the history keeps of this round.
+    target : float
+        The gap that was asked for.
+    reason : str or None
+        Why the fit should stop here, if it should.
+    converged : bool
+        Whether that reason is the answer that was asked for.
+    found : object
+        What the next step needs to know.
+    """
+
+    record: Record
+    target: float
+    reason: str | None
+    converged: bool
+    found: Any
+
+
+class Course(ABC):
+    """A fit as the loop sees it: something to look at, that takes steps."""
+
+    @abstractmethod
+    def look(self, state: Any, rounds: int) -> Look:
+        """What the state shows after this many rounds."""
+
+    @abstractmethod
+    def step(self, state: Any, look: Look, monitor: Monitor) -> Any:
+        """One round."""
+
+
+def run(course: Course, state: Any, max_rounds: int, monitor: Monitor) -> tuple[Any, Look, str, int]:
+    """Take steps until a look, a limit or a callback ends it; the last state, what it showed, why, after how many."""
+    rounds = 0
+    while True:
+        look = course.look(state, rounds)
+        asked = monitor.record(look.target, **look.record)
+        reason = look.reason
+        if reason is None:
+            if asked:
+                reason = "callback"
+            elif monitor.out_of_time:
+                reason = "time_budget"
+            elif rounds >= max_rounds:
+                reason = "max_rounds"
+        if reason is not None:
+            return state, look, reason, rounds
+        state = course.step(state, look, monitor)
+        rounds += 1
+
+
 def minimize(
     problem: Problem,
     solver: Solver,
@@ -91,74 +149,68 @@ def minimize(
     Every lower bound met on the way over an exact space stays valid, so the gap is taken to the best of them. `stages`,
     if given, receives the weights before every round and at the end.
     """
+    monitor = monitor or Monitor()
     with one_blas_thread():
-        return _loop(problem, solver, tol, max_rounds, monitor or Monitor(), warm, stages)
+        course = _Minimization(problem, solver, tol, max_rounds, stages)
+        state, look, reason, rounds = run(course, solver.init(problem, warm), max_rounds, monitor)
+    ensemble = state.ensemble.prune() if problem.penalty.zeroes_blocks else state.ensemble
+    survey = look.found
+    return Solution(
+        ensemble, survey.objective, survey.gap, look.target, look.converged, reason, rounds, monitor.history
+    )
 
 
-def _loop(
-    problem: Problem,
-    solver: Solver,
-    tol: float,
-    max_rounds: int,
-    monitor: Monitor,
-    warm: Stage | None,
-    stages: list[Stage] | None,
-) -> Solution:
-    target = tol * abs(problem.empty_objective)
-    state = solver.init(problem, warm)
-    best_lower, first_slope, rounds = -np.inf, np.inf, 0
-    while True:
-        wish = solver.request(state)
+class _Minimization(Course):
+    """A solver at work on a problem: the gap is the certificate."""
+
+    def __init__(
+        self, problem: Problem, solver: Solver, tol: float, max_rounds: int, stages: list[Stage] | None
+    ) -> None:
+        self.problem, self.solver, self.stages = problem, solver, stages
+        self.tol, self.target = tol, tol * abs(problem.empty_objective)
+        self.may_stop_empty = max_rounds == 0
+        self.best_lower, self.first_slope = -np.inf, np.inf
+
+    def look(self, state: State, rounds: int) -> Look:
+        wish = self.solver.request(state)
         survey = state.problem.survey(state.ensemble, state.score, wish.count, wish.rank)
-        # a bound over the hypotheses of a heuristic search says nothing of those it finds later
-        best_lower = max(best_lower, survey.lower_bound) if problem.dictionary.exact else survey.lower_bound
-        survey = replace(survey, lower_bound=best_lower)
-        if stages is not None:
-            stages.append(state.ensemble.stage)
-        asked = monitor.record(
-            target,
-            objective=survey.objective,
-            gap=survey.gap,
-            active=state.ensemble.support,
-            added=state.added,
-            pruned=state.pruned,
-            **({} if survey.candidates.visited is None else {"visited": survey.candidates.visited}),
-        )
-        slope = 0.0 if problem.certifiable else problem.steepest(survey.candidates)
+        if self.problem.dictionary.exact:  # a bound over what a heuristic search found says nothing of what it may find
+            self.best_lower = max(self.best_lower, survey.lower_bound)
+            survey = replace(survey, lower_bound=self.best_lower)
+        if self.stages is not None:
+            self.stages.append(state.ensemble.stage)
+        record = {
+            "objective": survey.objective,
+            "gap": survey.gap,
+            "active": state.ensemble.support,
+            "added": state.added,
+            "pruned": state.pruned,
+        }
+        if survey.candidates.visited is not None:
+            record["visited"] = survey.candidates.visited
+        converged, reason = self._verdict(state, survey, rounds)
+        return Look(record, self.target, reason, converged, survey)
+
+    def step(self, state: State, look: Look, monitor: Monitor) -> State:
+        return self.solver.step(state, look.found, look.target, monitor)
+
+    def _verdict(self, state: State, survey: Survey, rounds: int) -> tuple[bool, str | None]:
+        slope = 0.0 if self.problem.certifiable else self.problem.steepest(survey.candidates)
         if rounds == 0:
-            first_slope = slope
-        converged, reason = _verdict(problem, solver, state, survey, target, slope <= tol * first_slope)
-        if reason == "gap" and rounds == 0 and max_rounds > 0 and _should_not_be_empty(state, survey):
-            converged, reason = False, None
-        if reason is None:
-            if asked:
-                reason = "callback"
-            elif monitor.out_of_time:
-                reason = "time_budget"
-            elif rounds >= max_rounds:
-                reason = "max_rounds"
-        if reason is not None:
-            ensemble = state.ensemble.prune() if problem.penalty.zeroes_blocks else state.ensemble
-            return Solution(ensemble, survey.objective, survey.gap, target, converged, reason, rounds, monitor.history)
-        state = solver.step(state, survey, target, monitor)
-        rounds += 1
+            self.first_slope = slope
+        # below the largest useful alpha some row is not zero at the optimum, however small the gap of the empty model
+        wrongly_empty = rounds == 0 and not self.may_stop_empty and _should_not_be_empty(state, survey)
+        if survey.gap <= self.target and not wrongly_empty:
+            return True, "gap"
+        if not self.problem.certifiable and slope <= self.tol * self.first_slope:
+            return True, "stationary"
+        own = self.solver.finished(state)
+        if own is not None:
+            return False, own
+        if state.stalled and survey.candidates.keys.size == 0:
+            return False, "stalled"
+        return False, None
 
 
 def _should_not_be_empty(state: State, survey: Survey) -> bool:
-    """Below the largest useful alpha some row is not zero at the optimum, however small the gap of the empty model."""
     return state.ensemble.size == 0 and survey.candidates.keys.size > 0
-
-
-def _verdict(
-    problem: Problem, solver: Solver, state: State, survey: Survey, target: float, flat: bool
-) -> tuple[bool, str | None]:
-    if survey.gap <= target:
-        return True, "gap"
-    if not problem.certifiable and flat:
-        return True, "stationary"
-    own = solver.finished(state)
-    if own is not None:
-        return False, own
-    if state.stalled and survey.candidates.keys.size == 0:
-        return False, "stalled"
-    return False, None
