@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sparseboost.hypotheses import Context, Features, features
+from sparseboost.hypotheses import Context, Features, blocks, features
 from sparseboost.penalties import L1, L1L2, L1Linf
 
 M, N = 23, 7
@@ -96,7 +96,7 @@ def lock(X) -> None:
 
 @every_form
 def test_all_sums_equal_the_plain_matrix_products(form, rng, monkeypatch):
-    monkeypatch.setattr(features, "BLOCK_ENTRIES", 2 * M)  # several blocks
+    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 2 * M)  # several blocks
     X = FORMS[form](values(rng))
     plain = full(X)
     dictionary = Features().bind(X)
@@ -215,7 +215,7 @@ def test_sparse_data_is_never_made_dense(form, rng, monkeypatch):
 
 def test_blocks_bound_the_temporary_memory(rng, monkeypatch):
     """Data that is not in double precision is converted block by block."""
-    monkeypatch.setattr(features, "BLOCK_ENTRIES", 2 * M)
+    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 2 * M)
     X = np.asfortranarray(values(rng).astype(np.float32))
     sizes = []
     plain = features.Columns

@@ -9,10 +9,15 @@ from sparseboost.hypotheses.base import (
     HypothesisSpace,
     evaluate,
 )
+from sparseboost.hypotheses.blocks import BlockDictionary
 from sparseboost.hypotheses.columns import Columns
 from sparseboost.hypotheses.features import Feature, FeatureDictionary, Features
+from sparseboost.hypotheses.kernel import Kernel, KernelDictionary, SupportVector
+from sparseboost.hypotheses.learners import Learned, LearnedDictionary, Learners, Trees
+from sparseboost.hypotheses.union import Union, UnionDictionary
 
 __all__ = [
+    "BlockDictionary",
     "Candidates",
     "Columns",
     "Context",
@@ -23,5 +28,14 @@ __all__ = [
     "Features",
     "Hypothesis",
     "HypothesisSpace",
+    "Kernel",
+    "KernelDictionary",
+    "Learned",
+    "LearnedDictionary",
+    "Learners",
+    "SupportVector",
+    "Trees",
+    "Union",
+    "UnionDictionary",
     "evaluate",
 ]

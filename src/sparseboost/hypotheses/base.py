@@ -57,6 +57,8 @@ class Context:
         Labels of the categorical inputs, whose values in X are the codes 0, 1, …
     target, weight : array of shape (m, k), (m,), optional
         Targets as the loss sees them, and example weights that sum to 1.
+    n_classes : int or None
+        2 where targets are ±1, more where they are one column of codes 0, 1, …, None where they are real numbers.
     random_state : int, RandomState or None
         Seed of spaces that draw at random.
     n_jobs : int
@@ -68,6 +70,7 @@ class Context:
     categories: Mapping[int, Sequence[Any]] = field(default_factory=dict)
     target: Array | None = None
     weight: Array | None = None
+    n_classes: int | None = None
     random_state: Any = None
     n_jobs: int = 1
 
@@ -227,6 +230,12 @@ class HypothesisSpace(ABC):
     @abstractmethod
     def bind(self, X: Any, context: Context | None = None) -> Dictionary:
         """Do the expensive preparation once and return the dictionary over X, an array or a CSC matrix."""
+
+    def __add__(self, other: HypothesisSpace) -> HypothesisSpace:
+        """The hypotheses of both spaces."""
+        from sparseboost.hypotheses.union import Union  # a union is a space
+
+        return Union([self, other]) if isinstance(other, HypothesisSpace) else NotImplemented
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{key}={value!r}" for key, value in sorted(vars(self).items()))
