@@ -22,18 +22,31 @@ class Monitor:
         0 silent, 1 progress bar, 2 a line per round.
     callbacks : sequence of callables
         Each is called with the record of every round; a true return value stops the fit.
+    measure : str
+        The field of the records that has a target.
     """
 
-    def __init__(self, time_budget: float | None = None, verbose: int = 0, callbacks: Sequence[Callback] = ()) -> None:
+    def __init__(
+        self,
+        time_budget: float | None = None,
+        verbose: int = 0,
+        callbacks: Sequence[Callback] = (),
+        measure: str = "gap",
+    ) -> None:
         self.history: list[Record] = []
         self._started = time.perf_counter()
         self._budget = time_budget
         self._callbacks = list(callbacks)
         self._display: _Silent = _Silent()
         if verbose >= 2:
-            self._display = _Lines()
+            self._display = _Lines(measure)
         elif verbose == 1:
-            self._display = _progress_bar()
+            self._display = _progress_bar(measure)
+
+    @property
+    def listening(self) -> bool:
+        """Whether somebody wants to hear of every round as it ends."""
+        return bool(self._callbacks)
 
     @property
     def seconds(self) -> float:
@@ -67,19 +80,21 @@ class _Silent:
 
 
 class _Lines(_Silent):
+    def __init__(self, measure: str) -> None:
+        self._measure = measure
+
     def show(self, entry: Record, target: float) -> None:
-        print(
-            f"round {entry['round']:4d}  objective {entry['objective']:.8g}  gap {entry['gap']:.2e} "
-            f"(target {target:.1e})  active {entry['active']}  +{entry['added']} -{entry['pruned']} "
-            f" {entry['seconds']:.2f} s",
-            file=sys.stderr,
-            flush=True,
-        )
+        words = [f"round {entry['round']:4d}"]
+        for name, value in entry.items():
+            if name not in ("round", "seconds"):
+                words.append(f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}")
+                words[-1] += f" (target {target:.1e})" if name == self._measure else ""
+        print("  ".join(words), f" {entry['seconds']:.2f} s", file=sys.stderr, flush=True)
 
 
-def _progress_bar() -> _Silent:
+def _progress_bar(measure: str) -> _Silent:
     try:
         from sparseboost.progress import GapBar
     except ImportError:  # rich is an extra; lines are better than nothing
-        return _Lines()
-    return GapBar()
+        return _Lines(measure)
+    return GapBar(measure)

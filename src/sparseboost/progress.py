@@ -1,4 +1,4 @@
-"""A progress bar for the gap: full when the certificate is reached. Needs rich."""
+"""A progress bar for the gap, or another measure: full when it reaches its target. Needs rich."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from sparseboost.monitors import Record, _Silent
 class GapBar(_Silent):
     """Shows how many of the decades between the first gap and the target are done."""
 
-    def __init__(self) -> None:
+    def __init__(self, measure: str = "gap") -> None:
+        self._measure = measure
         self._bar = Progress(
             TextColumn("sparseboost"),
             BarColumn(),
@@ -25,7 +26,7 @@ class GapBar(_Silent):
         self._first = 0.0
 
     def show(self, entry: Record, target: float) -> None:
-        gap = max(entry["gap"], 1e-300)
+        gap = max(entry[self._measure], 1e-300)
         if self._task is None:
             self._first = gap
             self._task = self._bar.add_task("", total=1.0)
@@ -33,8 +34,8 @@ class GapBar(_Silent):
         decades = math.log(self._first / max(target, 1e-300))
         done = 1.0 if gap <= target or decades <= 0 else math.log(self._first / gap) / decades
         text = (
-            f"round {entry['round']}  gap {gap:.1e} (target {target:.1e})  {entry['active']} active  "
-            f"objective {entry['objective']:.6g}"
+            f"round {entry['round']}  {self._measure} {gap:.1e} (target {target:.1e})  {entry['active']} active  "
+            + "  ".join(f"{name} {entry[name]:.6g}" for name in ("objective", "loss") if name in entry)
         )
         self._bar.update(self._task, completed=min(max(done, 0.0), 1.0), description=text)
 

@@ -29,6 +29,7 @@ class State:
     pruned: int = 0
     bound: float = 0.0  # decrease of the objective that the last step guaranteed
     stalled: bool = False  # the last step changed nothing that double precision can see
+    unaffordable: bool = False  # all hypotheses that wanted to enter need more inputs than are allowed
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,10 @@ class Look:
 
 
 class Course(ABC):
-    """A fit as the loop sees it: something to look at, that takes steps."""
+    """A fit as the loop sees it: something to look at, that takes steps.
+
+    A step is one round, or a block of rounds: then it records all of them but the last, which the next look shows.
+    """
 
     @abstractmethod
     def look(self, state: Any, rounds: int) -> Look:
@@ -111,12 +115,12 @@ class Course(ABC):
 
     @abstractmethod
     def step(self, state: Any, look: Look, monitor: Monitor) -> Any:
-        """One round."""
+        """One round, or a block of them."""
 
 
 def run(course: Course, state: Any, max_rounds: int, monitor: Monitor) -> tuple[Any, Look, str, int]:
     """Take steps until a look, a limit or a callback ends it; the last state, what it showed, why, after how many."""
-    rounds = 0
+    rounds, before = 0, len(monitor.history)
     while True:
         look = course.look(state, rounds)
         asked = monitor.record(look.target, **look.record)
@@ -131,7 +135,7 @@ def run(course: Course, state: Any, max_rounds: int, monitor: Monitor) -> tuple[
         if reason is not None:
             return state, look, reason, rounds
         state = course.step(state, look, monitor)
-        rounds += 1
+        rounds = len(monitor.history) - before
 
 
 def minimize(
