@@ -19,6 +19,7 @@ REQUIREMENTS = {
     "snapml": ["snapml"],
     "spams": ["spams-bin"],
     "lightning": ["sklearn-contrib-lightning"],
+    "boosters": ["lightgbm", "xgboost", "scikit-learn", "interpret-core"],
 }
 # built from source, which needs these first
 BUILD = {"lightning": ["numpy<2", "scipy<1.12", "scikit-learn<1.4", "cython<3", "setuptools<65", "wheel", "joblib"]}
@@ -27,6 +28,7 @@ VERSIONS = {
     "repository": ["sparseboost", "cvxpy", "clarabel", "numpy"],
     "lightning": ["sklearn-contrib-lightning", "numpy"],
     "spams": ["spams-bin", "numpy"],
+    "boosters": ["lightgbm", "xgboost", "scikit-learn", "interpret-core"],
 }
 
 

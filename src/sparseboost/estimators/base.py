@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -86,6 +86,10 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
     def _encode(self, X: Any, y: Any, reset: bool) -> tuple[Any, Array, Loss, Array | None]:
         """Validated X, targets of shape (m, k) as the loss wants them, the loss, and labels that have class weights."""
 
+    def _n_classes(self) -> int | None:
+        """Number of classes of a target with classes, 2 where it holds ±1, None where it holds real numbers."""
+        return None
+
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Leave the estimator as it was if fitting fails or is interrupted."""
@@ -127,6 +131,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
             categories=getattr(self, "_categories", {}),
             target=target,
             weight=weight,
+            n_classes=(loss.n_outputs(target) if loss.multiclass else 2) if is_classifier(self) else None,
             random_state=self.random_state,
             n_jobs=effective_n_jobs(self.n_jobs),
         )

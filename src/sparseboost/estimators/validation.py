@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.validation import validate_data
 
 from sparseboost.estimators.categories import encode_categories
-from sparseboost.hypotheses import Features, HypothesisSpace
+from sparseboost.hypotheses import Features, HypothesisSpace, Learners, Stumps, Trees
 from sparseboost.losses import Absolute, EpsInsensitive, Exponential, Huber, Logistic, Loss, Softmax, Squared
 from sparseboost.penalties import L1, L1L2, L1Linf, NoPenalty, Penalty, Ridge, SmoothL1
 
@@ -36,7 +37,7 @@ REGRESSION_LOSSES: dict[str, type[Loss]] = {
     "huber": Huber,
 }
 CLASSIFICATION_LOSSES = ("logistic", "exponential")
-SPACES: dict[str, type[HypothesisSpace]] = {"features": Features}
+SPACES: dict[str, type[HypothesisSpace]] = {"features": Features, "stumps": Stumps, "trees": Trees}
 UPDATES = ("auto", "adaboost", "gradboost")
 TEMPLATES = ("single", "greedy", "dense")
 
@@ -153,6 +154,8 @@ def make_space(hypotheses: Any) -> HypothesisSpace:
         return hypotheses
     if isinstance(hypotheses, str) and hypotheses in SPACES:
         return SPACES[hypotheses]()
+    if isinstance(hypotheses, BaseEstimator):
+        return Learners(hypotheses)
     raise ValueError(
         f"hypotheses must be one of {_listed(SPACES)}, a HypothesisSpace object or a scikit-learn estimator, got "
         f"{hypotheses!r}."

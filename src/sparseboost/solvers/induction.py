@@ -60,9 +60,7 @@ class Boosting(Solver):
         return Request(self._count(state), partial(self._rank, state))
 
     def finished(self, state: State) -> str | None:
-        if self.max_inputs is None or state.added:
-            return None
-        return "max_features" if len(_inputs(state.ensemble, state.problem)) >= self.max_inputs else None
+        return "max_features" if state.unaffordable else None
 
     def step(self, state: State, survey: Survey, target: float, monitor: Monitor) -> State:
         problem = self._smoothing(state.problem, survey, target)
@@ -89,6 +87,7 @@ class Boosting(Solver):
             pruned=before.size + new - kept.size,
             bound=found.bound,
             stalled=found.stalled and problem is state.problem,
+            unaffordable=survey.candidates.keys.size > 0 and candidates.size == 0,
         )
 
     def _affordable(self, ensemble: Ensemble, problem: Problem, keys: Array) -> Array:
