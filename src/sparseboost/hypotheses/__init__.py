@@ -14,11 +14,16 @@ from sparseboost.hypotheses.columns import Columns
 from sparseboost.hypotheses.features import Feature, FeatureDictionary, Features
 from sparseboost.hypotheses.kernel import Kernel, KernelDictionary, SupportVector
 from sparseboost.hypotheses.learners import Learned, LearnedDictionary, Learners, Trees
+from sparseboost.hypotheses.selection import InformationGain
+from sparseboost.hypotheses.products import Product, ProductDictionary, Products
+from sparseboost.hypotheses.stump_rules import CategoryStump, Stump
+from sparseboost.hypotheses.stumps import StumpDictionary, Stumps
 from sparseboost.hypotheses.union import Union, UnionDictionary
 
 __all__ = [
     "BlockDictionary",
     "Candidates",
+    "CategoryStump",
     "Columns",
     "Context",
     "Dictionary",
@@ -28,11 +33,18 @@ __all__ = [
     "Features",
     "Hypothesis",
     "HypothesisSpace",
+    "InformationGain",
     "Kernel",
     "KernelDictionary",
     "Learned",
     "LearnedDictionary",
     "Learners",
+    "Product",
+    "ProductDictionary",
+    "Products",
+    "Stump",
+    "StumpDictionary",
+    "Stumps",
     "SupportVector",
     "Trees",
     "Union",

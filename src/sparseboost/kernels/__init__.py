@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_MODULES = ("columns", "quadratic", "rows", "sweeps")
+_MODULES = ("columns", "products", "quadratic", "rows", "stagewise", "stumps", "sweeps", "trees")
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -1,0 +1,208 @@
+"""Inputs as bins: sorted once, and from then on every value is a small integer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sparseboost import kernels
+from sparseboost.hypotheses.base import Array, Context
+
+BLOCK_ENTRIES = 250_000  # of one block of inputs: enough to forget the call, and few enough for several threads
+
+
+def in_threads(work: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int) -> list[Any]:
+    """Do the work on every part; the parts, and so the results, do not depend on how many threads there are."""
+    if n_jobs == 1 or len(parts) <= 1:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(min(n_jobs, len(parts))) as pool:
+        return list(pool.map(work, parts))
+
+
+def blocks(sizes: Array, limit: int = BLOCK_ENTRIES) -> list[tuple[int, int]]:
+    """Ranges of inputs whose sizes sum to about `limit` each."""
+    ends = np.cumsum(sizes)
+    parts, first = [], 0
+    while first < ends.size:
+        done = ends[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, done + limit, side="right")))
+        parts.append((first, last))
+        first = last
+    return parts
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Every input as codes 0, 1, … of its bins.
+
+    Attributes
+    ----------
+    shape : (m, d)
+        Of the data.
+    codes : array of shape (d, m), or (entries,) for sparse data
+        Small unsigned integers.
+    indices, indptr, zero_code : arrays
+        Rows and ranges of the entries of sparse data, and the code of implicit zeros (−1: there are none); all empty
+        for dense data.
+    starts : array of shape (d + 1,)
+        Where the bins of every input start, the bin for rows without a known value included.
+    n_values : array of shape (d,)
+        How many bins of values every input has.
+    lows, highs : array of shape (starts[-1],)
+        Smallest and largest value in every bin; the code of the category for a categorical input.
+    categorical : array of bool of shape (d,)
+        Which inputs are categorical. A missing value is one more category of theirs.
+    """
+
+    shape: tuple[int, int]
+    codes: Array
+    indices: Array
+    indptr: Array
+    zero_code: Array
+    starts: Array
+    n_values: Array
+    lows: Array
+    highs: Array
+    categorical: Array
+
+    @property
+    def sparse(self) -> bool:
+        """Whether only stored entries have codes."""
+        return self.zero_code.size > 0
+
+    @cached_property
+    def has_others(self) -> Array:
+        """Whether an input has rows without a known value: missing ones, or none of the categories."""
+        return np.diff(self.starts) > self.n_values
+
+    @cached_property
+    def work(self) -> Array:
+        """Entries per input."""
+        return np.diff(self.indptr) if self.sparse else np.full(self.shape[1], self.shape[0])
+
+    def sums(self, force: Array, total: Array, first: int, last: int) -> Array:
+        """Sum of force in every bin of inputs first ≤ j < last, shape (bins, k)."""
+        out = np.empty((self.starts[last] - self.starts[first], force.shape[1]))
+        if self.sparse:
+            kernels.stumps.sparse_histogram(
+                self.codes, self.indices, self.indptr, self.zero_code, force, total, self.starts, first, last, out
+            )
+        else:
+            kernels.stumps.histogram(self.codes, force, self.starts, first, last, out)
+        return out
+
+
+def make_bins(X: Any, context: Context, most: int) -> Bins:
+    """Bins of every input, at most `most` for a numeric one; by weight where examples have weights."""
+    categorical = np.zeros(X.shape[1], dtype=bool)
+    categorical[list(context.categories)] = True
+    limits = np.where(categorical, X.shape[0] + 1, most)
+    weight = context.weight
+    if weight is not None and np.all(weight == weight[0]):
+        weight = None
+    make = _sparse_bins if sp.issparse(X) else _dense_bins
+    return make(X, context, limits, weight, categorical)
+
+
+def _as_categories(values: Array, labels: Sequence[Any]) -> Array:
+    """Codes with one more for missing values, and NaN for what is no category."""
+    n = len(labels)
+    known = (values >= 0) & (values < n) & (values == np.floor(values))
+    return np.where(np.isnan(values), n, np.where(known, values, np.nan))
+
+
+def _cut(
+    ordered: Array, mass: Array, indptr: Array, implicit: Array, zero_mass: Array, limits: Array
+) -> tuple[Array, Array, Array]:
+    """Number of bins per input, and their smallest and largest values, one input after the other."""
+    n_values = np.empty(limits.size, dtype=np.int64)
+    lengths = np.minimum(np.diff(indptr) + implicit, limits)
+    room = np.concatenate([[0], np.cumsum(lengths)])
+    lows, highs = np.empty(room[-1]), np.empty(room[-1])
+    kernels.stumps.cut(ordered, mass, indptr, implicit, zero_mass, limits, room, lows, highs, n_values)
+    kept = np.arange(room[-1]) - np.repeat(room[:-1], lengths) < np.repeat(n_values, lengths)
+    return n_values, lows[kept], highs[kept]
+
+
+def _layout(n_values: Array, others: Array, lows: Array, highs: Array) -> tuple[Array, Array, Array, Any]:
+    """Starts of the bins, their edges with room for the bin of other rows, and the smallest type for the codes."""
+    starts = np.concatenate([[0], np.cumsum(n_values + others)])
+    place = np.arange(lows.size) + np.repeat(np.cumsum(others) - others, n_values)
+    spread_lows, spread_highs = np.full(starts[-1], np.nan), np.full(starts[-1], np.nan)
+    spread_lows[place], spread_highs[place] = lows, highs
+    widest = int(np.diff(starts).max(initial=1))
+    return starts, spread_lows, spread_highs, np.min_scalar_type(widest - 1)
+
+
+def _dense_bins(X: Any, context: Context, limits: Array, weight: Array | None, categorical: Array) -> Bins:
+    m, d = X.shape
+    X = np.asarray(X)
+
+    def work(part: tuple[int, int]) -> tuple[Array, ...]:
+        first, last = part
+        block = np.array(X[:, first:last].T, dtype=np.float64, order="C")
+        for j in range(first, last):
+            if categorical[j]:
+                block[j - first] = _as_categories(block[j - first], context.categories[j])
+        if weight is None:
+            ordered, mass = np.sort(block, axis=1), np.empty(0)
+        else:
+            order = np.argsort(block, axis=1, kind="stable")
+            ordered, mass = np.take_along_axis(block, order, axis=1), weight[order].ravel()
+        n = last - first
+        indptr = np.arange(n + 1) * m
+        nothing = np.zeros(n)
+        n_values, lows, highs = _cut(ordered.ravel(), mass, indptr, nothing > 0, nothing, limits[first:last])
+        others = np.isnan(ordered[:, -1]) if m else nothing > 0
+        starts, lows, highs, kind = _layout(n_values, others, lows, highs)
+        codes = np.empty(block.size, dtype=kind)
+        kernels.stumps.encode(block.ravel(), indptr, starts, highs, n_values, codes)
+        return codes.reshape(n, m), n_values, np.diff(starts), lows, highs
+
+    parts = blocks(np.full(d, m))
+    if not parts:
+        parts = [(0, 0)]
+    codes, n_values, widths, lows, highs = (
+        np.concatenate(list(piece)) for piece in zip(*in_threads(work, parts, context.n_jobs), strict=True)
+    )
+    starts = np.concatenate([[0], np.cumsum(widths)])
+    none = np.empty(0, dtype=np.int64)
+    return Bins((m, d), codes, none.astype(np.int32), none, none, starts, n_values, lows, highs, categorical)
+
+
+def _sparse_bins(X: Any, context: Context, limits: Array, weight: Array | None, categorical: Array) -> Bins:
+    m, d = X.shape
+    X = X.tocsc().astype(np.float64)
+    if not X.has_canonical_format:  # entries given twice are summed, in a copy: the input is the user's
+        X = X.copy()
+        X.sum_duplicates()
+    indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+    data, owner = X.data, np.repeat(np.arange(d), np.diff(indptr))
+    if categorical.any():
+        data = data.copy()
+        for j in np.flatnonzero(categorical):
+            own = slice(indptr[j], indptr[j + 1])
+            data[own] = _as_categories(data[own], context.categories[int(j)])
+    implicit = np.diff(indptr) < m
+    order = np.lexsort((data, owner))
+    if weight is None:
+        mass, zero_mass = np.empty(0), (m - np.diff(indptr)).astype(float)
+    else:
+        mass = weight[indices[order]]
+        zero_mass = weight.sum() - np.bincount(owner, weights=weight[indices], minlength=d)
+    n_values, lows, highs = _cut(data[order], mass, indptr, implicit, zero_mass, limits)
+    others = np.zeros(d, dtype=bool)
+    others[owner[np.isnan(data)]] = True
+    starts, lows, highs, kind = _layout(n_values, others, lows, highs)
+    codes = np.empty(data.size, dtype=kind)
+    kernels.stumps.encode(data, indptr, starts, highs, n_values, codes)
+    zeros = np.empty(d, dtype=np.int64)
+    kernels.stumps.encode(np.zeros(d), np.arange(d + 1), starts, highs, n_values, zeros)
+    zero_code = np.where(implicit, zeros, -1)
+    return Bins((m, d), codes, indices, indptr, zero_code, starts, n_values, lows, highs, categorical)

@@ -1,0 +1,254 @@
+"""Bins of inputs, sums of forces per bin and the scores of all thresholds; callers give disjoint ranges of inputs.
+
+Input j owns the bins starts[j] … starts[j+1] − 1: first its n_values[j] values in order, then, where some rows have
+none of them (missing, or no known category), one bin for those.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparseboost.kernels.compile import compiled, compiled_inside
+
+
+@compiled_inside
+def _runs(values, mass, implicit, zero_mass, run_value, run_mass):
+    """Distinct values of one sorted input with their mass, among them the implicit zeros of a sparse input."""
+    n, waiting = 0, implicit
+    for p in range(values.size):
+        value = values[p]
+        if value != value:  # sorted: only missing values follow
+            break
+        if waiting and value >= 0.0:
+            run_value[n], run_mass[n] = 0.0, zero_mass
+            n += 1
+            waiting = False
+        weight = mass[p] if mass.size else 1.0
+        if n > 0 and run_value[n - 1] == value:
+            run_mass[n - 1] += weight
+        else:
+            run_value[n], run_mass[n] = value, weight
+            n += 1
+    if waiting:
+        run_value[n], run_mass[n] = 0.0, zero_mass
+        n += 1
+    return n
+
+
+@compiled_inside
+def _merge(run_value, run_mass, n, most, lows, highs):
+    """At most `most` bins of neighbouring values with nearly the same mass; return how many."""
+    if n <= most:
+        lows[:n] = run_value[:n]
+        highs[:n] = run_value[:n]
+        return n
+    heavy = run_mass[:n].sum() / most  # such a value closes its bin; the others share the bins it leaves
+    alone, left = 0, 0.0
+    for q in range(n):
+        if run_mass[q] >= heavy:
+            alone += 1
+        else:
+            left += run_mass[q]
+    gathered, b = 0.0, 0
+    lows[0] = run_value[0]
+    for q in range(n - 1):
+        closes = run_mass[q] >= heavy
+        if closes:
+            alone -= 1
+        else:
+            gathered += run_mass[q]
+            share = left / max(most - b - alone, 1)
+            closes = gathered >= (1.0 - 1e-9) * share or n - q - 1 <= most - b - 1
+        if closes and b + 1 < most:
+            highs[b] = run_value[q]
+            b += 1
+            lows[b] = run_value[q + 1]
+            left -= gathered
+            gathered = 0.0
+    highs[b] = run_value[n - 1]
+    return b + 1
+
+
+@compiled
+def cut(values, mass, indptr, implicit, zero_mass, most, room, lows, highs, n_values):
+    """Bins of sorted inputs: their smallest and largest values from room[j] on, and how many there are.
+
+    `mass` may be empty: all rows weigh the same.
+    """
+    longest = 0
+    for j in range(n_values.size):
+        longest = max(longest, indptr[j + 1] - indptr[j])
+    run_value, run_mass = np.empty(longest + 1), np.empty(longest + 1)
+    for j in range(n_values.size):
+        first, last = indptr[j], indptr[j + 1]
+        own = mass[first:last] if mass.size else mass
+        n = _runs(values[first:last], own, implicit[j], zero_mass[j], run_value, run_mass)
+        at, end = room[j], room[j + 1]
+        n_values[j] = _merge(run_value, run_mass, n, most[j], lows[at:end], highs[at:end])
+
+
+@compiled
+def encode(values, indptr, starts, highs, n_values, codes):
+    """Bin of every value: the first whose largest value is not below it; one past the last for missing values."""
+    for j in range(n_values.size):
+        n = n_values[j]
+        edges = highs[starts[j] : starts[j] + n]
+        for p in range(indptr[j], indptr[j + 1]):
+            value = values[p]
+            if value != value:
+                codes[p] = n
+                continue
+            low, length = 0, n - 1
+            while length > 0:  # without a branch that depends on the data
+                half = (length + 1) >> 1
+                low = low + half if edges[low + half - 1] < value else low
+                length -= half
+            codes[p] = low
+
+
+@compiled
+def histogram(codes, force, starts, first, last, out):
+    """Sum of force per bin of inputs first ≤ j < last; codes has a row per input."""
+    k = force.shape[1]
+    out[:] = 0.0
+    for j in range(first, last):
+        own, at = codes[j], starts[j] - starts[first]
+        if k == 1:
+            for i in range(own.size):
+                out[at + own[i], 0] += force[i, 0]
+            continue
+        for i in range(own.size):
+            line = out[at + own[i]]
+            for r in range(k):
+                line[r] += force[i, r]
+
+
+@compiled
+def sparse_histogram(codes, indices, indptr, zero_code, force, total, starts, first, last, out):
+    """`histogram` from stored entries: the implicit zeros receive what the others leave of the total."""
+    k = force.shape[1]
+    out[:] = 0.0
+    for j in range(first, last):
+        at = starts[j] - starts[first]
+        for p in range(indptr[j], indptr[j + 1]):
+            i = indices[p]
+            line = out[at + codes[p]]
+            for r in range(k):
+                line[r] += force[i, r]
+        if zero_code[j] < 0:
+            continue
+        zeros = out[at + zero_code[j]]
+        for r in range(k):
+            stored = 0.0
+            for b in range(at, at + starts[j + 1] - starts[j]):
+                stored += out[b, r]
+            zeros[r] += total[r] - stored
+
+
+@compiled
+def inside_sums(sums, starts, n_values, categorical, offsets, first, last, out):
+    """Sum of force over the rows where each hypothesis of inputs first ≤ j < last holds, in the order of their keys.
+
+    Numeric input: x <= t for all thresholds; then, if it has missing values, "missing" and "x <= t or missing".
+    Categorical input: x == c for all categories.
+    """
+    k = sums.shape[1]
+    running = np.empty(k)
+    for j in range(first, last):
+        count = offsets[j + 1] - offsets[j]
+        if count == 0:
+            continue
+        at, to, n = starts[j] - starts[first], offsets[j] - offsets[first], n_values[j]
+        if categorical[j]:
+            out[to : to + n] = sums[at : at + n]
+            continue
+        running[:] = 0.0
+        for t in range(n - 1):
+            for r in range(k):
+                running[r] += sums[at + t, r]
+                out[to + t, r] = running[r]
+        if count > n - 1:
+            to += n - 1
+            out[to] = sums[at + n]
+            for t in range(n - 1):
+                for r in range(k):
+                    out[to + 1 + t, r] = out[to + t - (n - 1), r] + sums[at + n, r]
+
+
+@compiled_inside
+def _peaks(value, other, above, reach, tier):
+    """Tier 1 for local maxima along one input that are no smaller than the other direction, 2 within ± reach too."""
+    n = value.size
+    for t in range(n):
+        v = value[t]
+        if not v > above or (t > 0 and value[t - 1] >= v) or (t + 1 < n and value[t + 1] > v):
+            continue
+        if other.size and other[t] > v:
+            continue
+        tier[t] = 2
+        for u in range(max(t - reach, 0), min(t + reach + 1, n)):
+            if value[u] > v or (value[u] == v and u < t):
+                tier[t] = 1
+                break
+
+
+@compiled
+def tiers(value, n_values, categorical, offsets, first, last, above, mirrored, tier):
+    """How much a hypothesis adds to its neighbours: 2 a summit of its input, 1 a local maximum, 0 else, −1 a mirror.
+
+    The second of two categories is the mirror of the first.
+    """
+    tier[:] = 0
+    for j in range(first, last):
+        count, at, n = offsets[j + 1] - offsets[j], offsets[j] - offsets[first], n_values[j]
+        if count == 0:
+            continue
+        if categorical[j]:
+            best = at
+            for p in range(at, at + count):
+                tier[p] = 1
+                if value[p] > value[best]:
+                    best = p
+            tier[best] = 2
+            if mirrored and count == 2:
+                tier[at + 1] = -1
+            continue
+        reach = max(n // 8, 1)
+        right, left = value[at : at + n - 1], value[at + n : at + count]
+        _peaks(right, left, above, reach, tier[at : at + n - 1])
+        if count > n - 1:
+            tier[at + n - 1] = 2  # missing or not
+            _peaks(left, right, above, reach, tier[at + n : at + count])
+
+
+@compiled
+def interval_columns(codes, indices, indptr, zero_code, inputs, lower, upper, extra, inside, outside, out):
+    """out[p, i] = inside if lower ≤ code ≤ upper or code = extra, else outside; dense codes have empty `indices`."""
+    sparse = zero_code.size > 0
+    m = out.shape[1]
+    for p in range(inputs.size):
+        j, low, high, more, yes, no = inputs[p], lower[p], upper[p], extra[p], inside[p], outside[p]
+        first, last = (indptr[j], indptr[j + 1]) if sparse else (j * m, (j + 1) * m)
+        line = out[p]
+        if sparse:
+            zero = zero_code[j]
+            line[:] = yes if (low <= zero <= high or zero == more) and zero >= 0 else no
+        for q in range(first, last):
+            code = np.int64(codes[q])
+            i = indices[q] if sparse else q - first
+            line[i] = yes if low <= code <= high or code == more else no
+
+
+@compiled
+def table_columns(codes, indices, indptr, zero_code, inputs, table, out):
+    """out[p, i] = table[p, code]."""
+    sparse = zero_code.size > 0
+    m = out.shape[1]
+    for p in range(inputs.size):
+        j = inputs[p]
+        first, last = (indptr[j], indptr[j + 1]) if sparse else (j * m, (j + 1) * m)
+        if sparse and zero_code[j] >= 0:
+            out[p, :] = table[p, zero_code[j]]
+        for q in range(first, last):
+            i = indices[q] if sparse else q - first
+            out[p, i] = table[p, codes[q]]
