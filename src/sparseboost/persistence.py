@@ -33,6 +33,7 @@ PARTS = frozenset(
         "sparseboost.hypotheses.stump_rules.CategoryStump",
         "sparseboost.hypotheses.stump_rules.Stump",
         "sparseboost.hypotheses.stumps.Stumps",
+        "sparseboost.hypotheses.tree.Tree",
         "sparseboost.hypotheses.union.Union",
         "sparseboost.losses.absolute.Absolute",
         "sparseboost.losses.absolute.Huber",

@@ -18,6 +18,7 @@ from sparseboost.hypotheses.selection import InformationGain
 from sparseboost.hypotheses.products import Product, ProductDictionary, Products
 from sparseboost.hypotheses.stump_rules import CategoryStump, Stump
 from sparseboost.hypotheses.stumps import StumpDictionary, Stumps
+from sparseboost.hypotheses.tree import Tree
 from sparseboost.hypotheses.union import Union, UnionDictionary
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "StumpDictionary",
     "Stumps",
     "SupportVector",
+    "Tree",
     "Trees",
     "Union",
     "UnionDictionary",

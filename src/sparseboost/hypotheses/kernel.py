@@ -40,13 +40,23 @@ class SupportVector(Hypothesis):
     def __init__(self, kernel: KernelLike, params: Mapping[str, Any], vector: Any, number: int) -> None:
         self.kernel = kernel
         self.params = dict(params)
-        self.vector = vector
         self.number = number
+        self.n_inputs = int(vector.shape[1])
+        # plain arrays, because a safe file takes no sparse matrices
+        self.places = vector.indices.copy() if sp.issparse(vector) else None
+        self.values = vector.data.copy() if sp.issparse(vector) else np.array(vector[0])
 
     @property
     def inputs(self) -> tuple[int, ...]:  # type: ignore[override]
         """All inputs."""
-        return tuple(range(self.vector.shape[1]))
+        return tuple(range(self.n_inputs))
+
+    @property
+    def vector(self) -> Any:
+        """The support vector, of shape (1, d)."""
+        if self.places is None:
+            return self.values[None, :]
+        return sp.csr_array((self.values, self.places, [0, self.places.size]), shape=(1, self.n_inputs))
 
     def __call__(self, X: Any) -> Array:
         return similarity(self.kernel, self.params, X, self.vector)[:, 0]
@@ -56,16 +66,17 @@ class SupportVector(Hypothesis):
         out = np.empty((X.shape[0], len(hypotheses)))
         groups: dict[Any, list[int]] = {}
         for j, hypothesis in enumerate(hypotheses):
-            groups.setdefault(hypothesis._formula, []).append(j)
+            groups.setdefault((hypothesis.formula, hypothesis.places is None), []).append(j)
         for where in groups.values():  # one call per kernel
             first = hypotheses[where[0]]
-            stack = sp.vstack if sp.issparse(first.vector) else np.vstack
+            stack = np.vstack if first.places is None else sp.vstack
             vectors = stack([hypotheses[j].vector for j in where])
             out[:, where] = similarity(first.kernel, first.params, X, vectors)
         return out
 
     @property
-    def _formula(self) -> tuple[Any, ...]:
+    def formula(self) -> tuple[Any, ...]:
+        """What is equal for all support vectors of one kernel."""
         return self.kernel, *sorted(self.params.items())
 
     def __repr__(self) -> str:
@@ -225,14 +236,13 @@ class KernelDictionary(BlockDictionary):
         return Columns(out)
 
     def hypothesis(self, key: int) -> SupportVector:
-        vector = self.points[[key]].copy()
-        return SupportVector(self.kernel, self.params, vector, int(self.numbers[key]))
+        return SupportVector(self.kernel, self.params, self.points[[key]], int(self.numbers[key]))
 
     def inputs(self, keys: Array) -> set[int]:
         return set(range(self.X.shape[1])) if keys.size else set()
 
     def adopt(self, hypothesis: Hypothesis) -> int | None:
-        if not isinstance(hypothesis, SupportVector) or hypothesis._formula != (
+        if not isinstance(hypothesis, SupportVector) or hypothesis.formula != (
             self.kernel,
             *sorted(self.params.items()),
         ):
@@ -246,6 +256,10 @@ class KernelDictionary(BlockDictionary):
 
 def similarity(kernel: KernelLike, params: Mapping[str, Any], X: Any, points: Any) -> Array:
     """K of every example and every point, shape (m, s)."""
+    if sp.issparse(points) and not sp.issparse(X):
+        points = points.toarray()
+    elif sp.issparse(X) and not sp.issparse(points):
+        points = sp.csr_array(points)
     try:
         if callable(kernel):
             out = kernel(X, points, **params)
@@ -273,15 +287,12 @@ def _scale(X: Any) -> float:
 
 
 def _as_points(points: Any, X: Any) -> tuple[Any, Array]:
-    """Support points in the form of X."""
+    """Support points and their numbers."""
     if not sp.issparse(points):
         points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != X.shape[1] or points.shape[0] == 0:
         raise ValueError(f"support needs points with {X.shape[1]} inputs like X, got shape {points.shape}.")
-    if sp.issparse(X):
-        points = sp.csr_array(points)
-    elif sp.issparse(points):
-        points = points.toarray()
+    points = sp.csr_array(points) if sp.issparse(points) else points
     return points, np.arange(points.shape[0])
 
 

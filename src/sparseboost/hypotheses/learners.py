@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import BaseDecisionTree, DecisionTreeRegressor
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -25,6 +24,7 @@ from sparseboost.hypotheses.base import (
 )
 from sparseboost.hypotheses.blocks import choose
 from sparseboost.hypotheses.columns import Columns
+from sparseboost.hypotheses.tree import Tree
 
 SAME = 1e-12  # columns whose squared distance is at most this share of their size are one hypothesis
 PARALLEL = 0.9  # directions whose signals have a larger cosine are one direction
@@ -57,20 +57,11 @@ class Learned(Hypothesis):
 
     @property
     def inputs(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The inputs of a tree's splits; all inputs of other estimators."""
-        if not hasattr(self.estimator, "tree_"):
-            return tuple(range(self.n_inputs))
-        return tuple(int(j) for j in np.unique(self.estimator.tree_.feature) if j >= 0)
+        """All inputs."""
+        return tuple(range(self.n_inputs))
 
     def __call__(self, X: Any) -> Array:
         return self.scale * np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(X.shape[0])
-
-    @classmethod
-    def outputs(cls, hypotheses: Sequence[Any], X: Any) -> Array:
-        if all(hasattr(hypothesis.estimator, "tree_") for hypothesis in hypotheses):
-            X = X.tocsr() if sp.issparse(X) else X
-            X = X.astype(np.float32)  # once: every tree would convert it
-        return np.column_stack([hypothesis(X) for hypothesis in hypotheses])
 
     def __repr__(self) -> str:
         return f"{self.name} #{self.number}"
@@ -171,7 +162,7 @@ class LearnedDictionary(Dictionary):
         self._rows = np.flatnonzero(self.weight > 0)
         self._rng = check_random_state(context.random_state)
         self._input_costs = context.costs(X.shape[1])
-        self._learned: list[Learned] = []
+        self._learned: list[Learned | Tree] = []
         self._cost: list[float] = []
         self._energy: list[float] = []
         self._columns = np.empty((m, 8), order="F")  # grows by doubling
@@ -204,11 +195,11 @@ class LearnedDictionary(Dictionary):
     def cost(self, keys: Array) -> Array:
         return np.array(self._cost)[keys]
 
-    def hypothesis(self, key: int) -> Learned:
+    def hypothesis(self, key: int) -> Learned | Tree:
         return self._learned[key]
 
     def adopt(self, hypothesis: Hypothesis) -> int | None:
-        if not isinstance(hypothesis, Learned) or type(hypothesis.estimator) is not type(self.estimator):
+        if not isinstance(hypothesis, Learned | Tree) or hypothesis.name != self._name:
             return None
         return self._keep(hypothesis, self._outputs(hypothesis)) if hypothesis.n_inputs == self.X.shape[1] else None
 
@@ -253,12 +244,11 @@ class LearnedDictionary(Dictionary):
             target = target / np.sqrt(np.average(target**2, weights=weight))  # tolerances of estimators expect this
         fitted = self._fit(rows, target, weight / weight.mean())
         number = 1 + max((learned.number for learned in self._learned), default=-1)
-        learned = Learned(fitted, 1.0, number, self.X.shape[1], self._name)
-        column = self._outputs(learned)
+        labels = number, self.X.shape[1], self._name
+        column = self._outputs(_hypothesis(fitted, 1.0, *labels))
         size = np.sqrt(self.weight @ column**2)
         if size > 0:
-            learned.scale = float(1.0 / size)
-            self._keep(learned, column * learned.scale)
+            self._keep(_hypothesis(fitted, 1.0 / size, *labels), column / size)
 
     def _fit(self, rows: Array, target: Array, weight: Array) -> Any:
         estimator = clone(self.estimator)
@@ -279,13 +269,13 @@ class LearnedDictionary(Dictionary):
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise ValueError(f"{self._name} could not be fitted to the gradient: {reason}") from error
 
-    def _outputs(self, learned: Learned) -> Array:
+    def _outputs(self, learned: Learned | Tree) -> Array:
         column = learned(self.X)
         if not np.all(np.isfinite(column)):
             raise ValueError(f"{self._name} predicts values that are not finite on its own training data.")
         return column
 
-    def _keep(self, learned: Learned, column: Array) -> int:
+    def _keep(self, learned: Learned | Tree, column: Array) -> int:
         """Key of this hypothesis, which may be an old one with the same outputs."""
         energy = self.weight @ column**2
         distance = np.array(self._energy) + energy - 2.0 * ((self.weight * column) @ self._held)
@@ -304,6 +294,26 @@ class LearnedDictionary(Dictionary):
     @property
     def _held(self) -> Array:
         return self._columns[:, : len(self._learned)]
+
+
+def _hypothesis(estimator: Any, scale: float, number: int, n_inputs: int, name: str) -> Learned | Tree:
+    """What a fitted estimator says, times the scale."""
+    if not isinstance(estimator, BaseDecisionTree):
+        return Learned(estimator, scale, number, n_inputs, name)
+    tree = estimator.tree_
+    values = tree.value[:, 0, 0] if is_regressor(estimator) else estimator.classes_[tree.value[:, 0].argmax(axis=1)]
+    return Tree(
+        tree.feature,
+        tree.threshold,
+        tree.children_left,
+        tree.children_right,
+        scale * values,
+        tree.missing_go_to_left.astype(bool),
+        tree.max_depth,
+        number,
+        n_inputs,
+        name,
+    )
 
 
 def _weight_parameter(estimator: Any) -> str | None:
