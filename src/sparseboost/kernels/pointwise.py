@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sparseboost.kernels.compile import compiled
-from sparseboost.kernels.kinds import EPS_INSENSITIVE, EXPONENTIAL, LOGISTIC, SOFTMAX
+from sparseboost.kernels.kinds import EPS_INSENSITIVE, EXPONENTIAL, HINGE, LOGISTIC, PAIRWISE, QUANTILE, SOFTMAX
 
 
 @compiled
@@ -22,12 +22,13 @@ def refresh(kind, p0, p1, i, y, weight, score, up, down):
     s = weight[i]
     if kind == SOFTMAX:
         own = int(y[i, 0])
-        top = score[i, 0]
-        for r in range(1, k):
+        # p0 is added to the other classes' scores (0, or the margin of the hinge), p1 is one over the temperature
+        top = score[i, own] - p0
+        for r in range(k):
             top = max(top, score[i, r])
         total = 0.0
         for r in range(k):
-            e = math.exp(score[i, r] - top)
+            e = math.exp(p1 * (score[i, r] - top - (p0 if r == own else 0.0)))
             up[i, r] = e
             total += e
         rest = 0.0
@@ -38,10 +39,25 @@ def refresh(kind, p0, p1, i, y, weight, score, up, down):
         up[i, own] = 0.0
         down[i, own] = rest
         return
+    if kind == PAIRWISE:
+        own = int(y[i, 0])
+        rest = 0.0
+        for r in range(k):
+            if r != own:
+                up[i, r] = s / k * sigmoid(score[i, r] - score[i, own])
+                rest += up[i, r]
+        up[i, own] = 0.0
+        down[i, own] = rest
+        return
     for r in range(k):
-        if kind == LOGISTIC or kind == EXPONENTIAL:
+        if kind == LOGISTIC or kind == EXPONENTIAL or kind == HINGE:
             margin = y[i, r] * score[i, r]
-            q = s * sigmoid(-margin) if kind == LOGISTIC else s * math.exp(min(-margin, 700.0))
+            if kind == LOGISTIC:
+                q = s * sigmoid(-margin)
+            elif kind == EXPONENTIAL:
+                q = s * math.exp(min(-margin, 700.0))
+            else:
+                q = s * min(max((1.0 - margin) / p0, 0.0), 1.0)
             if y[i, r] > 0:
                 down[i, r] = q
             else:
@@ -50,6 +66,10 @@ def refresh(kind, p0, p1, i, y, weight, score, up, down):
             t = score[i, r] - y[i, r]
             up[i, r] = s * sigmoid(t - p0)
             down[i, r] = s * sigmoid(-t - p0)
+        elif kind == QUANTILE:
+            t = s * min(max((score[i, r] - y[i, r]) / p0, -p1), 1.0 - p1)
+            up[i, r] = max(t, 0.0)
+            down[i, r] = max(-t, 0.0)
         else:  # RESIDUAL: clipped at ±p0, times p1
             t = s * p1 * min(max(score[i, r] - y[i, r], -p0), p0)
             up[i, r] = max(t, 0.0)

@@ -49,6 +49,9 @@ class ClippedResidual(Loss):
         inside = np.abs(dual) <= self.height * (1.0 + 1e-12)
         return np.where(inside, dual * y + dual**2 * (self.width / (2.0 * self.height)), np.inf).sum(axis=1)
 
+    def reference(self, y: Array) -> Array:
+        return y
+
 
 class Huber(ClippedResidual):
     r"""Huber loss ℓ = Σ_r ½t² for |t| ≤ δ, δ|t| − ½δ² beyond, t = z − y.
@@ -92,18 +95,30 @@ class Absolute(Loss):
         return np.where(np.abs(dual) <= 1.0 + 1e-12, dual * y, np.inf).sum(axis=1)
 
     def balance(self, y: Array, dual: Array, weight: Array) -> Array:
-        # An example on the kink may take any value in [−1, 1]: let those absorb the imbalance first.
-        free = dual == 0.0
-        room = weight @ free
-        with np.errstate(divide="ignore", invalid="ignore"):
-            fill = np.where(room > 0, np.clip(-(weight @ dual) / room, -1.0, 1.0), 0.0)
-        return super().balance(y, np.where(free, fill, dual), weight)
+        return super().balance(y, absorb(dual, weight, -1.0, 1.0), weight)
 
     def smoothed(self, width: float) -> Loss:
         return ClippedResidual(width, 1.0)
 
     def start(self, y: Array, weight: Array) -> Array:
-        order = np.argsort(y, axis=0, kind="stable")
-        passed = np.cumsum(weight[order], axis=0)
-        middle = (passed >= 0.5 * passed[-1]).argmax(axis=0)
-        return np.take_along_axis(y, np.take_along_axis(order, middle[None, :], axis=0), axis=0)[0]
+        return weighted_quantile(y, weight, 0.5)
+
+    def reference(self, y: Array) -> Array:
+        return y
+
+
+def weighted_quantile(y: Array, weight: Array, q: float) -> Array:
+    """The smallest value of every column that a share q of the weight does not exceed."""
+    order = np.argsort(y, axis=0, kind="stable")
+    passed = np.cumsum(weight[order], axis=0)
+    reached = (passed >= q * passed[-1]).argmax(axis=0)
+    return np.take_along_axis(y, np.take_along_axis(order, reached[None, :], axis=0), axis=0)[0]
+
+
+def absorb(dual: Array, weight: Array, low: float, high: float) -> Array:
+    """Let examples on the kink, which may take any value in [low, high], absorb the imbalance Σ s v first."""
+    free = dual == 0.0
+    room = weight @ free
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fill = np.where(room > 0, np.clip(-(weight @ dual) / room, low, high), 0.0)
+    return np.where(free, fill, dual)

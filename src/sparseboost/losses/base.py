@@ -20,6 +20,8 @@ class Loss(ABC):
     ----------
     curvature : float or None
         κ: a bound on the largest eigenvalue of the Hessian in z (bound B2), None where there is none.
+    convexity : float
+        λ: a lower bound on the smallest eigenvalue of the Hessian; 0 unless the loss is strongly convex.
     room : float or None
         β: the exponential bound B1 holds for templates with max_i Σ_j a_j |x_ij| ≤ β; None where it does not hold.
     kernel : tuple or None
@@ -31,10 +33,12 @@ class Loss(ABC):
     """
 
     curvature: float | None = None
+    convexity: float = 0.0
     room: float | None = None
     kernel: tuple[int, float, float] | None = None
     multiclass: ClassVar[bool] = False
     smooth: ClassVar[bool] = True
+    probabilistic: ClassVar[bool] = True  # whether `decode` gives probabilities where targets are classes
     quadratic: ClassVar[bool] = False  # the same curvature everywhere
 
     @abstractmethod
@@ -57,6 +61,14 @@ class Loss(ABC):
         """Curvature of the quadratic model a Newton step minimises: diagonal entries, or softmax's probabilities."""
         return self.local_curvature(y, score)
 
+    def pivot(self, y: Array) -> Array:
+        """What the change of an output is compared with in the Hessian of a multiclass loss, per example.
+
+        −1: the mean under the probabilities that `model_curvature` gives (softmax); c ≥ 0: the change of output c,
+        with the weight that `model_curvature` gives (pairwise losses). Empty where outputs are independent.
+        """
+        return np.full(y.shape[0], -1) if self.multiclass else np.empty(0, dtype=np.int64)
+
     def split(self, y: Array, score: Array) -> tuple[Array, Array]:
         """Non-negative parts (up, down) with gradient = up − down, as the correlations μ± of T1 need them."""
         gradient = self.gradient(y, score)
@@ -78,6 +90,10 @@ class Loss(ABC):
 
             best[r] = low if low == high else brentq(slope, low, high, xtol=1e-14 * max(1.0, high - low), rtol=1e-15)
         return best
+
+    def reference(self, y: Array) -> Array | None:
+        """Scores that minimise every example's loss, shape (m, k); None where no finite scores do."""
+        return None
 
     def balance(self, y: Array, dual: Array, weight: Array) -> Array:
         """Nearest simple dual point with Σ_i s_i v_i = 0, as an unpenalised intercept asks for (T6).

@@ -56,6 +56,9 @@ class EpsInsensitive(Loss):
         up, down = self.split(y, score)
         return up * (1.0 - up) + down * (1.0 - down)
 
+    def reference(self, y: Array) -> Array:
+        return y
+
     def conjugate(self, y: Array, dual: Array) -> Array:
         size = np.abs(dual)
         inside = np.minimum(size, 1.0 - 1e-16)

@@ -26,7 +26,7 @@ class Softmax(Loss):
 
     curvature = 0.5
     room = 0.5
-    kernel = (SOFTMAX, 0.0, 0.0)
+    kernel = (SOFTMAX, 0.0, 1.0)
     multiclass = True
 
     def __init__(self, n_classes: int) -> None:
@@ -81,10 +81,15 @@ class Softmax(Loss):
         return q * keep + freed * (short / short.sum()) - hot
 
     def start(self, y: Array, weight: Array) -> Array:
-        with np.errstate(divide="ignore"):
-            logs = np.log(weight @ self._one_hot(y))
-        logs = np.maximum(logs, logs.max() - LARGEST_LOG_ODDS)
-        return logs - logs.mean()
+        return log_shares(y, weight, self.n_classes)
 
     def decode(self, score: Array) -> Array:
         return softmax_rows(score, axis=1)
+
+
+def log_shares(y: Array, weight: Array, n_classes: int) -> Array:
+    """Logarithms of the shares of all classes, centred, and kept finite for a class that does not occur."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.bincount(y[:, 0].astype(np.intp), weight, minlength=n_classes))
+    logs = np.maximum(logs, logs.max() - LARGEST_LOG_ODDS)
+    return logs - logs.mean()

@@ -17,6 +17,7 @@ class Squared(Loss):
     """
 
     curvature = 1.0
+    convexity = 1.0
     quadratic = True
     kernel = (RESIDUAL, np.inf, 1.0)
 
@@ -40,6 +41,9 @@ class Squared(Loss):
         if length == 0.0:
             return min(1.0, limit)
         return float(np.clip(-(weight @ (dual * y).sum(axis=1)) / length, 0.0, limit))
+
+    def reference(self, y: Array) -> Array:
+        return y
 
     def start(self, y: Array, weight: Array) -> Array:
         return (weight @ y) / weight.sum()

@@ -1,0 +1,94 @@
+"""The question of functional boosting: the mean loss of a function seen through the training points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Risk:
+    r"""R[f] = Σ_i s_i ℓ(y_i, f(x_i)) on the space with ⟨f, g⟩ = Σ_i s_i ⟨f(x_i), g(x_i)⟩, Σ_i s_i = 1.
+
+    The loss is any object with ``value(y, score)``, one number per example, and ``gradient(y, score)``, of the shape of
+    the scores. What it declares besides is used: ``smooth``, ``curvature`` (Λ), ``convexity`` (λ), ``n_outputs(y)``,
+    ``start(y, weight)`` and ``reference(y)``, scores of a minimum where one is known.
+
+    References
+    ----------
+    MATH.md G5.
+    """
+
+    loss: Any
+    y: Array
+    weight: Array
+
+    @property
+    def n_outputs(self) -> int:
+        """k, the number of scores per example."""
+        return int(self.loss.n_outputs(self.y)) if hasattr(self.loss, "n_outputs") else int(self.y.shape[1])
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the loss says it has a gradient everywhere; one that says nothing is not trusted to."""
+        return bool(getattr(self.loss, "smooth", False))
+
+    @property
+    def curvature(self) -> float | None:
+        """Λ, the largest second derivative, where the loss is smooth and declares one."""
+        bound = getattr(self.loss, "curvature", None)
+        return float(bound) if self.smooth and bound is not None else None
+
+    @property
+    def convexity(self) -> float:
+        """λ, the smallest second derivative; 0 unless the loss is strongly convex and says so."""
+        return float(getattr(self.loss, "convexity", 0.0) or 0.0)
+
+    @cached_property
+    def start(self) -> Array:
+        """Best constant scores if the loss knows them, else zeros."""
+        start = getattr(self.loss, "start", None)
+        return np.zeros(self.n_outputs) if start is None else np.asarray(start(self.y, self.weight), dtype=float)
+
+    @cached_property
+    def reference(self) -> Array | None:
+        """Scores that minimise the risk over all functions, where the loss knows some."""
+        known = getattr(self.loss, "reference", None)
+        return None if known is None else known(self.y)
+
+    @cached_property
+    def least(self) -> float | None:
+        """R*, the risk of the reference."""
+        return None if self.reference is None else self.value(self.reference)
+
+    def value(self, score: Array) -> float:
+        """R[f]."""
+        value = np.asarray(self.loss.value(self.y, score), dtype=float)
+        if value.size != self.weight.size:
+            raise ValueError(
+                f"loss.value(y, score) must return one number per example, {self.weight.size} in all, got shape "
+                f"{value.shape}."
+            )
+        return float(self.weight @ value.ravel())
+
+    def gradient(self, score: Array) -> Array:
+        """A subgradient ∇ of R at f, as a function on the training points, shape (m, k)."""
+        gradient = np.asarray(self.loss.gradient(self.y, score), dtype=float)
+        if gradient.shape != score.shape:
+            raise ValueError(
+                f"loss.gradient(y, score) must have the shape of the scores, {score.shape}, got {gradient.shape}."
+            )
+        return gradient
+
+    def inner(self, f: Array, g: Array) -> float:
+        """⟨f, g⟩."""
+        return float(self.weight @ np.einsum("ij,ij->i", f, g))
+
+    def norm(self, f: Array) -> float:
+        """‖f‖."""
+        return float(np.sqrt(max(self.inner(f, f), 0.0)))
