@@ -1,0 +1,258 @@
+"""Two ways of making the same rounds: on Gram columns where all hypotheses can be written down, else by searching."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparseboost import kernels
+from sparseboost.hypotheses import Enumerable
+from sparseboost.kernels.kinds import AWAY, FORWARD
+from sparseboost.monitors import Monitor
+from sparseboost.solvers.least_squares import LeastSquares
+
+Array = np.ndarray
+GRAM_BYTES = 2**28  # for Gram columns; those that do not fit are computed whenever they are chosen
+FEWEST_BETWEEN = 1000  # rounds between two looks at the data, which keep rounding errors from adding up
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Rounds: all weights are multiplied by the factor, then the weight of the key is set to the value."""
+
+    keys: Array
+    factors: Array
+    values: Array
+
+    @classmethod
+    def empty(cls, size: int) -> Steps:
+        """Room for this many rounds."""
+        return cls(np.zeros(size, np.int64), np.ones(size), np.zeros(size))
+
+    def first(self, size: int) -> Steps:
+        """The first rounds."""
+        return Steps(self.keys[:size], self.factors[:size], self.values[:size])
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Where rounds started: one entry per round."""
+
+    losses: Array
+    pulls: Array  # ‖Xᵀr‖∞
+    gaps: Array
+    active: Array
+    left: Array  # whether the round did nothing but drop a vertex
+
+    @classmethod
+    def empty(cls, size: int) -> Measures:
+        """Room for this many rounds."""
+        return cls(np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int64), np.zeros(size, np.bool_))
+
+    def first(self, size: int) -> Measures:
+        """The first rounds."""
+        return Measures(*(part[:size] for part in (self.losses, self.pulls, self.gaps, self.active, self.left)))
+
+
+class Walk(ABC):
+    """Where a run stands: hypotheses met so far in the order of their entry, their weights, and the rounds made.
+
+    Parameters
+    ----------
+    question : LeastSquares
+        What is asked.
+    kind, number, radius : int, float, float
+        The rule, as `kernels.stagewise.choose` knows it.
+    """
+
+    def __init__(self, question: LeastSquares, kind: int, number: float, radius: float) -> None:
+        self.question, self.kind, self.number, self.radius = question, kind, number, radius
+        self.keys = np.empty(0, np.int64)
+        self.means, self.energies, self.weights = np.empty(0), np.empty(0), np.empty(0)
+        self.rounds = 0
+        self.stuck = False  # the last round changed nothing that double precision can see
+        self._steps: list[Steps] = []
+
+    @property
+    def steps(self) -> Steps:
+        """All rounds."""
+        parts = [Steps.empty(0), *self._steps]
+        return Steps(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("keys", "factors", "values")))
+
+    @property
+    def largest_energy(self) -> float:
+        """max_j ‖X_j‖²: of all hypotheses where they can be looked at, else of those met so far."""
+        return max(self.question.largest_energy, float(self.energies.max(initial=0.0)))
+
+    @abstractmethod
+    def measure(self) -> Measures:
+        """Where the next round starts."""
+
+    @abstractmethod
+    def advance(self, most: int, limit: float, monitor: Monitor) -> Measures:
+        """Make at least one round and at most so many; end before a round that starts at or below the limit."""
+
+    def refresh(self) -> bool:
+        """Compute from the data what has been carried along; False if that was nothing."""
+        return False
+
+    def _meet(self, key: int) -> Array:
+        """Give a new hypothesis its place; returns its centred column."""
+        column, mean = self.question.column(key)
+        self.keys = np.append(self.keys, np.int64(key))
+        self.means = np.append(self.means, mean)
+        self.energies = np.append(self.energies, self.question.inner(column, column))
+        self.weights = np.append(self.weights, 0.0)
+        return column
+
+    def _measures(self, pull: float, p: float, q: float) -> Measures:
+        norm = float(np.abs(self.weights).sum()) if self.kind == FORWARD else self.radius
+        measures = Measures.empty(1)
+        measures.losses[0] = 0.5 * self.question.energy - p + 0.5 * q
+        measures.pulls[0] = pull
+        measures.gaps[0] = norm * pull - (p - q)
+        measures.active[0] = np.count_nonzero(self.weights)
+        return measures
+
+
+class GramWalk(Walk):
+    """Keeps c = Xᵀr and updates it by Gram columns, so that a round does not look at the data."""
+
+    def __init__(self, question: LeastSquares, kind: int, number: float, radius: float) -> None:
+        super().__init__(question, kind, number, radius)
+        assert isinstance(question.dictionary, Enumerable)
+        self.dictionary: Enumerable = question.dictionary
+        size = self.dictionary.size
+        self._slots = np.full(size, -1, np.int64)
+        self._rows = np.empty(0, np.int64)
+        self._gram = np.empty((int(np.clip(GRAM_BYTES // (8 * max(size, 1)), 2, max(size, 2))), size))
+        self._used = 0
+        self._moments = np.zeros(2)
+        self._since = 0
+        self.refresh()
+        self._start = self._correlation.copy()  # b = Xᵀy
+
+    def refresh(self) -> bool:
+        if self.rounds > 0 and self._since == 0:
+            return False
+        question = self.question
+        score = self.dictionary.columns(self.keys).dot(self.weights[:, None])[:, 0] - self.means @ self.weights
+        found = question.search(question.target - score)
+        assert found.correlation is not None
+        self._correlation = np.ascontiguousarray(found.correlation[:, 0])
+        self._moments[:] = question.inner(question.target, score), question.inner(score, score)
+        self._since = 0
+        return True
+
+    def measure(self) -> Measures:
+        p, q = self._moments
+        return self._measures(float(np.abs(self._correlation).max(initial=0.0)), p, q)
+
+    def advance(self, most: int, limit: float, monitor: Monitor) -> Measures:
+        between = max(FEWEST_BETWEEN, self.question.y.size)
+        if self._since >= between:
+            self.refresh()
+        size = min(most, between - self._since)
+        steps, measures = Steps.empty(size), Measures.empty(size)
+        made = 0
+        while made < size:
+            more, why, key = self._rounds(steps, measures, made, limit)
+            made += more
+            self.rounds += more
+            self._since += more
+            if why == kernels.stagewise.MISSING:
+                self._load(int(key))
+                if made and monitor.out_of_time:
+                    break
+            elif why != kernels.stagewise.MADE:
+                self.stuck = bool(why == kernels.stagewise.STUCK)
+                break
+        self._steps.append(steps.first(made))
+        return measures.first(made)
+
+    def _rounds(self, steps: Steps, measures: Measures, made: int, limit: float) -> tuple[int, int, int]:
+        return kernels.stagewise.rounds(
+            self.kind, float(self.number), float(self.radius), self.rounds, float(limit), made > 0,
+            self._correlation, self._start, self.keys, self._slots, self._rows, self._gram, self.energies, self.weights,
+            self._moments, 0.5 * self.question.energy,
+            steps.keys[made:], steps.factors[made:], steps.values[made:], measures.left[made:],
+            measures.losses[made:], measures.pulls[made:], measures.gaps[made:], measures.active[made:],
+        )  # fmt: skip
+
+    def _load(self, key: int) -> None:
+        """Compute a Gram column, of a hypothesis met now or of one whose column had to make room."""
+        slot = int(self._slots[key])
+        if slot < 0:
+            slot = self._slots[key] = self.keys.size
+            column = self._meet(key)
+            self._rows = np.append(self._rows, np.int64(-1))
+        else:
+            column = self.question.column(key)[0]
+        row = min(self._used, self._gram.shape[0] - 1)
+        self._used += 1
+        self._rows[self._rows == row] = -1  # the last row belongs to whoever needs it
+        self._rows[slot] = row
+        self._gram[row] = self.dictionary.correlate(self.question.force(column))[:, 0]
+
+
+class SearchWalk(Walk):
+    """Keeps the residual and searches the space every round."""
+
+    def __init__(self, question: LeastSquares, kind: int, number: float, radius: float) -> None:
+        super().__init__(question, kind, number, radius)
+        self._residual = question.target.copy()
+        self._targets = np.empty(0)  # X_jᵀy of the hypotheses met
+        self._places: dict[int, int] = {}
+        self._seen = -1
+
+    def measure(self) -> Measures:
+        question = self.question
+        if self._seen < self.rounds:
+            self._look()
+        fit = question.target - self._residual
+        return self._measures(self._pull, question.inner(question.target, fit), question.inner(fit, fit))
+
+    def _look(self) -> None:
+        found = self.question.search(self._residual)
+        self._pull, self._seen = float(found.violation), self.rounds
+        self._best = self._place(int(found.keys[0])) if found.keys.size else -1
+
+    def _place(self, key: int) -> int:
+        if key not in self._places:
+            self._places[key] = self.keys.size
+            self._targets = np.append(self._targets, self.question.inner(self._meet(key), self.question.target))
+        return self._places[key]
+
+    def advance(self, most: int, limit: float, monitor: Monitor) -> Measures:
+        measures = self.measure()
+        place, factor, value, measures.left[0] = self._choose(measures)
+        column, _ = self.question.column(int(self.keys[place]))
+        self.stuck = factor == 1.0 and value == self.weights[place]
+        change = value - factor * self.weights[place]
+        self._residual = factor * self._residual + (1.0 - factor) * self.question.target - change * column
+        self.weights *= factor
+        self.weights[place] = value
+        self._steps.append(Steps(self.keys[[place]], np.array([factor]), np.array([value])))
+        self.rounds += 1
+        return measures
+
+    def _choose(self, measures: Measures) -> tuple[int, float, float, bool]:
+        best, question = self._best, self.question
+        fit = question.target - self._residual
+        p, q = question.inner(question.target, fit), question.inner(fit, fit)
+        if self.kind == AWAY:
+            pulls = question.dictionary.columns(self.keys).correlate(question.force(self._residual))[:, 0]
+            away = kernels.stagewise.retreat(
+                self.radius, self._pull, pulls, self._targets, self.energies, self.weights, p, q
+            )
+            if away[0] >= 0:
+                return away
+        column, _ = question.column(int(self.keys[best]))
+        pull = question.inner(column, self._residual)
+        factor, value = kernels.stagewise.choose(
+            self.kind, float(self.number), float(self.radius), self.rounds, pull, self._targets[best],
+            self.energies[best], p, q, self.weights[best],
+        )  # fmt: skip
+        return best, factor, value, False
