@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -238,5 +239,6 @@ class HypothesisSpace(ABC):
         return Union([self, other]) if isinstance(other, HypothesisSpace) else NotImplemented
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{key}={value!r}" for key, value in sorted(vars(self).items()))
-        return f"{type(self).__name__}({inside})"
+        usual = signature(type(self)).parameters
+        given = {key: value for key, value in vars(self).items() if key in usual and value != usual[key].default}
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in given.items())})"

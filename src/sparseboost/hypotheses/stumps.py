@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -49,6 +50,9 @@ class Stumps(HypothesisSpace):
         one output, or with at most 12 categories; otherwise `exact` is False.
     negated : bool, default=False
         Hold −h beside every h; only weights that may not be negative need that.
+    categorical_features : sequence of int, str or bool, optional
+        Inputs whose values are labels, for the estimators: indices, column names, or a mask. Columns of category type
+        in a data frame need not be named. (`bind` itself takes codes and `Context.categories`.)
 
     References
     ----------
@@ -77,6 +81,7 @@ class Stumps(HypothesisSpace):
         missing: Literal["direction"] = "direction",
         categories: Literal["subsets", "one-vs-rest"] = "subsets",
         negated: bool = False,
+        categorical_features: Sequence[int | str | bool] | None = None,
     ) -> None:
         choices = {
             "thresholds": (thresholds, ("exact", "quantile")),
@@ -95,6 +100,7 @@ class Stumps(HypothesisSpace):
         self.missing = missing
         self.categories = categories
         self.negated = bool(negated)
+        self.categorical_features = categorical_features
 
     def bind(self, X: Any, context: Context | None = None) -> StumpDictionary:
         context = context or Context()
