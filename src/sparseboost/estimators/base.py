@@ -6,7 +6,7 @@ import sys
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -55,6 +55,18 @@ def callers_level() -> int:
     return level
 
 
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Leave the estimator as it was if fitting fails or is interrupted."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
 class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     """Shared machinery of `SparseBoostClassifier` and `SparseBoostRegressor`."""
 
@@ -90,16 +102,8 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         """Number of classes of a target with classes, 2 where it holds ±1, None where it holds real numbers."""
         return None
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the estimator as it was if fitting fails or is interrupted."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def _all_or_nothing(self) -> AbstractContextManager[None]:
+        return all_or_nothing(self)
 
     # -- fitting --------------------------------------------------------------------------------------------
 

@@ -81,12 +81,7 @@ def check_flag(name: str, value: Any) -> None:
 def check_parameters(estimator: Any) -> None:
     """Check everything that can be checked before the data is seen."""
     check_number("alpha", estimator.alpha, low=0.0)
-    check_number("tol", estimator.tol, low=0.0)
-    check_number("max_rounds", estimator.max_rounds, low=0, integer=True)
     check_number("max_features", estimator.max_features, low=1, integer=True, optional=True)
-    check_number("time_budget", estimator.time_budget, low=0.0, strict=True, optional=True)
-    check_number("verbose", int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose,
-                 low=0, integer=True)  # fmt: skip
     for name in ("positive", "fit_intercept", "standardize", "warm_start"):
         check_flag(name, getattr(estimator, name))
     check_choice("update", estimator.update, UPDATES)
@@ -98,6 +93,17 @@ def check_parameters(estimator: Any) -> None:
         raise ValueError(f"corrective must be True, False or 'alternate', got {estimator.corrective!r}.")
     if isinstance(estimator.template, str):
         check_choice("template", estimator.template, TEMPLATES)
+    check_limits(estimator)
+    check_class_weight(getattr(estimator, "class_weight", None))
+
+
+def check_limits(estimator: Any) -> None:
+    """Check what says how long a fit may run, who watches it, and on what it draws: the same in all estimators."""
+    check_number("tol", estimator.tol, low=0.0)
+    check_number("max_rounds", estimator.max_rounds, low=0, integer=True)
+    check_number("time_budget", estimator.time_budget, low=0.0, strict=True, optional=True)
+    check_number("verbose", int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose,
+                 low=0, integer=True)  # fmt: skip
     callbacks = [] if estimator.callbacks is None else estimator.callbacks
     if not isinstance(callbacks, (list, tuple)) or not all(callable(callback) for callback in callbacks):
         raise TypeError(f"callbacks must be a list of functions that take the record of a round, got {callbacks!r}.")
@@ -107,7 +113,6 @@ def check_parameters(estimator: Any) -> None:
         if estimator.n_jobs == 0:
             raise ValueError("n_jobs must be an integer other than 0 or None, got 0.")
     check_random_state(estimator.random_state)
-    check_class_weight(getattr(estimator, "class_weight", None))
 
 
 def check_class_weight(class_weight: Any) -> None:
