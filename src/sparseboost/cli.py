@@ -107,6 +107,9 @@ def fit(
             help="Strength as a share of alpha_max, where the model is empty.", show_default=str(DEFAULT_RATIO)
         ),
     ] = None,
+    hypotheses: Annotated[
+        str, typer.Option(metavar="SPACE", help="What is weighed: features, stumps, products or trees.")
+    ] = "features",
     update: Annotated[str, typer.Option(metavar="NAME", help="auto, adaboost or gradboost.")] = "auto",
     positive: Annotated[bool, typer.Option("--positive", help="Allow weights >= 0 only.")] = False,
     no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Do not learn an intercept.")] = False,
@@ -137,7 +140,8 @@ def fit(
         "loss": loss or ("logistic" if kind == "classification" else "squared"),
         "positive": positive,
         "fit_intercept": not no_intercept,
-        "standardize": standardize and penalty not in ("none", "smooth-l1"),
+        "standardize": standardize and penalty not in ("none", "smooth-l1") and hypotheses == "features",
+        "hypotheses": hypotheses,
     }
     family = SparseBoostClassifier if kind == "classification" else SparseBoostRegressor
     strength = _alpha(alpha, alpha_ratio, X, y, parameters)
