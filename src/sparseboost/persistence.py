@@ -15,6 +15,7 @@ MODELS = frozenset(
         "sparseboost.estimators.classifier.SparseBoostClassifier",
         "sparseboost.estimators.cv.SparseBoostClassifierCV",
         "sparseboost.estimators.cv.SparseBoostRegressorCV",
+        "sparseboost.estimators.margin.MarginBoostClassifier",
         "sparseboost.estimators.regressor.SparseBoostRegressor",
     }
 )
@@ -30,6 +31,7 @@ PARTS = frozenset(
         "sparseboost.hypotheses.learners.Learned",
         "sparseboost.hypotheses.learners.Learners",
         "sparseboost.hypotheses.learners.Trees",
+        "sparseboost.hypotheses.scaled.Scaled",
         "sparseboost.hypotheses.stump_rules.CategoryStump",
         "sparseboost.hypotheses.stump_rules.Stump",
         "sparseboost.hypotheses.stumps.Stumps",

@@ -57,8 +57,23 @@ def test_row_step_against_scipy_for_the_group_norm(rng: np.random.Generator) -> 
     np.testing.assert_allclose(found, oracle.x, atol=1e-5)
 
 
-def model(columns: Columns, penalty: Penalty, local: np.ndarray, coupled: bool, free: bool, rng: np.random.Generator):  # type: ignore[no-untyped-def]
+def hessians(local: np.ndarray, pivot: np.ndarray) -> np.ndarray:
+    """Hessian of every example, from what the kernels are given."""
+    k = local.shape[1]
+    diagonal = np.einsum("ir,rs->irs", local, np.eye(k))
+    if pivot.size == 0:
+        return diagonal
+    if pivot[0] < 0:
+        return diagonal - np.einsum("ir,is->irs", local, local)
+    edges = np.eye(k)[None] - np.eye(k)[pivot][:, None, :]  # e_r − e_c
+    return np.einsum("ir,irs,irt->ist", local, edges, edges)
+
+
+def model(
+    columns: Columns, penalty: Penalty, local: np.ndarray, pivot: np.ndarray, free: bool, rng: np.random.Generator
+):  # type: ignore[no-untyped-def]
     m, k = local.shape
+    coupled = pivot.size > 0
     weight = rng.uniform(0.5, 1.5, size=m)
     n = columns.size + free
     A = columns.matrix.toarray() if hasattr(columns.matrix, "toarray") else columns.matrix
@@ -66,8 +81,7 @@ def model(columns: Columns, penalty: Penalty, local: np.ndarray, coupled: bool, 
     gradient = rng.normal(size=(n, k))
     if coupled:  # as softmax's gradients do, so that the model is bounded below
         gradient -= gradient.mean(axis=1, keepdims=True)
-    blocks = np.einsum("ir,rs->irs", local, np.eye(k)) - (np.einsum("ir,is->irs", local, local) if coupled else 0.0)
-    hessian = np.einsum("i,ij,irs,il->jrls", weight, A, blocks, A)
+    hessian = np.einsum("i,ij,irs,il->jrls", weight, A, hessians(local, pivot), A)
     own = np.einsum("jrjs->jrs", hessian)
     diagonal = np.maximum(np.einsum("jrr->jr", own) * (2.0 if coupled else 1.0), 1e-12)
     strength = rng.uniform(0.1, 0.5, size=columns.size)
@@ -85,12 +99,13 @@ def model(columns: Columns, penalty: Penalty, local: np.ndarray, coupled: bool, 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=name)
 @pytest.mark.parametrize("k", [1, 3])
-@pytest.mark.parametrize("coupled", [False, True])
+@pytest.mark.parametrize("coupling", ["none", "softmax", "pairs"])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("free", [False, True])
 def test_sweeps_on_columns_and_on_the_gram_matrix_lower_the_same_model(
-    penalty: Penalty, k: int, coupled: bool, sparse: bool, free: bool, rng: np.random.Generator
+    penalty: Penalty, k: int, coupling: str, sparse: bool, free: bool, rng: np.random.Generator
 ) -> None:
+    coupled = coupling != "none"
     if coupled and k == 1:
         return
     import scipy.sparse as sp
@@ -98,12 +113,14 @@ def test_sweeps_on_columns_and_on_the_gram_matrix_lower_the_same_model(
     m, n = 30, 5
     X = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.6)
     columns = Features().bind(sp.csc_array(X) if sparse else X).columns(np.arange(n))
-    local = rng.dirichlet(np.ones(k), size=m) if coupled else rng.uniform(0.1, 0.3, size=(m, k))
-    weight, gradient, diagonal, strength, gram, start, value = model(columns, penalty, local, coupled, free, rng)
+    local = rng.dirichlet(np.ones(k), size=m) if coupling == "softmax" else rng.uniform(0.1, 0.3, size=(m, k))
+    pivot = np.full(m if coupled else 0, -1)
+    pivot = rng.integers(k, size=m) if coupling == "pairs" else pivot
+    weight, gradient, diagonal, strength, gram, start, value = model(columns, penalty, local, pivot, free, rng)
     shape = (penalty.kernel, penalty.positive, free)
     on_columns, on_gram = start.copy(), start.copy()
     gained, sweeps = kernels.quadratic.model_sweeps(
-        *columns.flat, gradient, diagonal, strength, on_columns, *shape, weight, local, coupled, np.zeros((m, k)),
+        *columns.flat, gradient, diagonal, strength, on_columns, *shape, weight, local, pivot, np.zeros((m, k)),
         400, 0.0,
     )  # fmt: skip
     again, _ = kernels.quadratic.gram_sweeps(gram, gradient, diagonal, strength, on_gram, *shape, coupled, 400, 0.0)

@@ -8,7 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from sparseboost.hypotheses import Context, Features
-from sparseboost.losses import Absolute, EpsInsensitive, Exponential, Huber, Logistic, Loss, Softmax, Squared
+from sparseboost.losses import (
+    Absolute,
+    EpsInsensitive,
+    Exponential,
+    Huber,
+    Logistic,
+    Loss,
+    PairwiseLogistic,
+    Softmax,
+    Squared,
+)
 from sparseboost.penalties import L1, L1L2, L1Linf, NoPenalty, Norm, Penalty, Ridge, SmoothL1
 from sparseboost.problem import Problem
 
@@ -52,6 +62,8 @@ LOSSES = [
     LossCase(Huber(0.5), 2, "reals"),
     *[LossCase(EpsInsensitive(eps), 1, "reals") for eps in (0.0, 0.1, 1.0, 1.32, 3.0, 50.0)],
     LossCase(EpsInsensitive(0.5), 2, "reals"),
+    LossCase(PairwiseLogistic(3), 3, "classes"),
+    LossCase(PairwiseLogistic(2), 2, "classes"),
 ]
 SMOOTH = [case for case in LOSSES if case.loss.smoothed(1.0) is case.loss]
 PENALTIES: list[Penalty] = [

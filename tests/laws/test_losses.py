@@ -8,7 +8,17 @@ from components import LOSSES, SMOOTH, LossCase, name, weights
 from scipy.optimize import minimize, minimize_scalar
 
 import sparseboost.losses as package
-from sparseboost.losses import Absolute, EpsInsensitive, Exponential, Huber, Logistic, Loss, Softmax, Squared
+from sparseboost.losses import (
+    Absolute,
+    EpsInsensitive,
+    Exponential,
+    Huber,
+    Logistic,
+    Loss,
+    PairwiseLogistic,
+    Softmax,
+    Squared,
+)
 
 pytestmark = pytest.mark.filterwarnings("error")
 every_loss = pytest.mark.parametrize("case", LOSSES, ids=name)
@@ -101,9 +111,9 @@ def test_curvature_bounds_the_hessian_and_local_curvature_is_its_diagonal(case, 
 
 @pytest.mark.parametrize("case", [c for c in LOSSES if c.loss.curvature is not None], ids=name)
 def test_curvature_is_tight(case):
-    if case.targets == "classes":  # two equal classes far above the rest
+    if case.targets == "classes":  # two equal classes far above the rest; for pairs, all equal
         y, score = np.zeros((1, 1)), np.full((1, case.k), -40.0)
-        score[0, :2] = 0.0
+        score[0, : case.k if isinstance(case.loss, PairwiseLogistic) else 2] = 0.0
         assert np.linalg.eigvalsh(hessians(case, y, score)[0]).max() == pytest.approx(case.loss.curvature, abs=1e-6)
         return
     grid = np.linspace(-60, 60, 120_001)[:, None] + np.zeros(case.k)
@@ -176,6 +186,9 @@ def outside(case: LossCase) -> list[np.ndarray]:
         bad = [0.1, -1.1]
     elif case.targets == "classes":
         hot = np.eye(case.k)[0]
+        if isinstance(case.loss, PairwiseLogistic):  # every pair may push at most 1/k, from class 0 to the other
+            pair = (np.eye(case.k)[1] - hot) / case.k
+            return [1.1 * pair, -0.1 * pair, pair + 0.01 * hot]
         return [0.6 * np.ones(case.k) - hot, 0.1 * hot, np.r_[1.2, -0.2, np.zeros(case.k - 2)] - hot]
     else:
         height = case.loss.width if isinstance(case.loss, Huber) else 1.0
@@ -381,6 +394,7 @@ def test_small_gradients_are_not_lost_to_subtraction(case):
     score[0, 0] = 50.0
     up, down = case.loss.split(y, score)
     expected = (case.k - 1) * np.exp(-50.0) if case.targets == "classes" else np.exp(-50.0)
+    expected /= case.k if isinstance(case.loss, PairwiseLogistic) else 1
     assert down[0, 0] == pytest.approx(expected, rel=1e-10)
     assert up[0, 0] == 0.0
 
@@ -465,6 +479,39 @@ def test_softmax_ignores_a_constant_and_contains_the_logistic_loss(rng):
     margin = score[:, :1] - score[:, 1:]
     np.testing.assert_allclose(Softmax(2).value(y, score), Logistic().value(1 - 2 * y, margin))
     np.testing.assert_allclose(Softmax(2).decode(score)[:, :1], Logistic().decode(margin))
+
+
+def test_pairwise_logistic_is_a_sum_of_logistic_losses_and_ignores_a_constant(rng):
+    y = rng.integers(4, size=(30, 1))
+    score = rng.normal(size=(30, 4))
+    margins = np.take_along_axis(score, y, axis=1) - score
+    wanted = (np.log1p(np.exp(-margins)).sum(axis=1) - np.log(2.0)) / 4  # the pair (y, y) is the ln 2
+    np.testing.assert_allclose(PairwiseLogistic(4).value(y.astype(float), score), wanted)
+    np.testing.assert_allclose(PairwiseLogistic(4).value(y.astype(float), score + 5.0), wanted)
+
+
+def test_balance_of_pairs_keeps_circulations_and_cuts_as_little_as_a_quadratic_program(rng):
+    import cvxpy as cp
+
+    from sparseboost.losses.pairwise import circulation_cut
+
+    for k, kind in [(3, "dense"), (6, "dense"), (6, "sparse"), (5, "one-way"), (26, "dense")]:
+        flow = rng.exponential(size=(k, k)) * (rng.random((k, k)) < (0.3 if kind == "sparse" else 1.0))
+        flow *= 1 - np.eye(k)
+        if kind == "one-way":
+            flow = np.triu(flow)  # nothing comes back: all of it must go
+        cut = circulation_cut(flow)
+        assert np.all((cut >= 0) & (cut <= 1))
+        rest = flow * (1 - cut)
+        np.testing.assert_allclose(rest.sum(axis=0), rest.sum(axis=1), atol=1e-13 * flow.sum())
+        share = cp.Variable((k, k))
+        left = cp.multiply(flow, 1 - share)
+        oracle = cp.Problem(
+            cp.Minimize(cp.sum(cp.multiply(flow, cp.square(share)))),
+            [share >= 0, share <= 1, cp.sum(left, axis=0) == cp.sum(left, axis=1)],
+        ).solve(solver="CLARABEL")
+        assert (flow * cut**2).sum() == pytest.approx(oracle, rel=1e-5, abs=1e-6)
+        assert circulation_cut(0.5 * (flow + flow.T)).max() <= 1e-12
 
 
 @pytest.mark.parametrize("case", [c for c in LOSSES if c.targets != "reals"], ids=name)

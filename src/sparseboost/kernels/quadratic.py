@@ -107,17 +107,18 @@ def _row_decrease(kind, old, row, d, force, strength):
 
 @compiled_sum
 def model_sweeps(
-    data, indices, indptr, gradient, diagonal, strength, coef, kind, positive, free, weight, local, coupled, pushed,
+    data, indices, indptr, gradient, diagonal, strength, coef, kind, positive, free, weight, local, pivot, pushed,
     most, fraction,
 ):  # fmt: skip
     """Sweep over all rows once and then over those that matter, until a sweep gains little; return (decrease, sweeps).
 
-    `local` (m, k) is the unweighted curvature per example, or the probabilities of softmax (`coupled`), whose
-    curvature is diag(q) − qqᵀ. `pushed` (m, k) holds weight · curvature · change of score and must start at zero.
+    `local` (m, k) is the unweighted curvature per example where `pivot` is empty. Pivot −1: probabilities q of softmax,
+    whose curvature is diag(q) − qqᵀ; pivot c: weights q of the pairs (r, c): Σ_r q_r (e_r − e_c)(e_r − e_c)ᵀ.
+    `pushed` (m, k) holds weight · curvature · change of score and must start at zero.
     The last row is the intercept if `free`; it has no column, because it would be all ones.
     """
     n, k = coef.shape
-    sparse = indices.size > 0
+    sparse, coupled = indices.size > 0, pivot.size > 0
     ones = np.ones(weight.size)
     scaled = weight * local[:, 0]
     old, force, b = np.empty(k), np.empty(k), np.empty(k)
@@ -178,12 +179,20 @@ def model_sweeps(
             else:
                 for p in range(x.size):
                     i = rows[p] if indirect else p
+                    centre = pivot[i] if coupled else 0
                     mean = 0.0
-                    if coupled:
+                    if coupled and centre >= 0:
+                        mean = old[centre]
+                    elif coupled:
                         for r in range(k):
                             mean += local[i, r] * old[r]
+                    total_push = 0.0
                     for r in range(k):
-                        pushed[i, r] += x[p] * weight[i] * local[i, r] * (old[r] - mean)
+                        push = x[p] * weight[i] * local[i, r] * (old[r] - mean)
+                        pushed[i, r] += push
+                        total_push += push
+                    if coupled and centre >= 0:
+                        pushed[i, centre] -= total_push
         total += gained
         if gained <= fraction * total:
             break

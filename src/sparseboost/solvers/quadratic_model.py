@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
+from sparseboost.hypotheses import Columns
 from sparseboost.problem import Problem
 from sparseboost.solvers.gram_cache import GramCache
 
@@ -41,6 +42,7 @@ class QuadraticModel:
         self.cache = cache
         self.columns = ensemble.columns
         self.strength = problem.strength(ensemble)
+        self._by_class: dict[int, tuple[Array, Columns]] | None = None
         self.sweeps = 10  # how many sweeps over the columns the model is expected to take
 
     def step(self, ensemble: Ensemble, score: Array) -> Aim:
@@ -63,11 +65,12 @@ class QuadraticModel:
                 gram, gradient, diagonal, *shape, loss.multiclass, GRAM_SWEEPS, GRAM_FRACTION
             )
         else:
-            spread = weight * (2.0 * local * (1.0 - local) if loss.multiclass else local)
+            pivot = loss.pivot(problem.y)
+            spread = weight * _diagonal(local, pivot)
             diagonal = self.columns.energies(spread)
             diagonal = _floor(np.vstack([diagonal, spread.sum(axis=0)]) if free else diagonal)
             promise, self.sweeps = kernels.quadratic.model_sweeps(
-                *self.columns.flat, gradient, diagonal, *shape, problem.weight, local, loss.multiclass,
+                *self.columns.flat, gradient, diagonal, *shape, problem.weight, local, pivot,
                 np.zeros_like(score), COLUMN_SWEEPS, COLUMN_FRACTION,
             )  # fmt: skip
         change = coef - start
@@ -87,10 +90,13 @@ class QuadraticModel:
         """The Hessian as `kernels.quadratic.gram_sweeps` reads it."""
         weight, k = self.problem.weight, local.shape[1]
         if self.problem.driving_loss.quadratic:
-            return self._with_intercept(self.cache.inner(self.problem, ensemble), weight)[:, None, :]
+            return self._with_intercept(self.cache.inner(self.problem, ensemble), weight, self.columns)[:, None, :]
         if not self.problem.driving_loss.multiclass:
             return np.stack([self._inner(weight * local[:, r]) for r in range(k)], axis=1)
         n = self.columns.size + self.problem.fit_intercept
+        pivot = self.problem.driving_loss.pivot(self.problem.y)
+        if pivot[0] >= 0:
+            return self._gram_of_pairs(local, pivot, n).reshape(n, k, n * k)
         gram = np.empty((n, k, n, k))
         for r in range(k):
             for s in range(r + 1):
@@ -99,15 +105,46 @@ class QuadraticModel:
                 gram[:, s, :, r] = block
         return gram.reshape(n, k, n * k)
 
-    def _inner(self, weight: Array) -> Array:
-        return self._with_intercept(self.columns.inner(weight), weight)
+    def _gram_of_pairs(self, local: Array, pivot: Array, n: int) -> Array:
+        """The Hessian of a pairwise loss: examples of class c bind the outputs c and r, and no others."""
+        k = local.shape[1]
+        gram = np.zeros((n, k, n, k))
+        for c, (rows, columns) in self._classes(pivot).items():
+            for r in range(k):
+                if r == c:
+                    continue
+                weight = self.problem.weight[rows] * local[rows, r]
+                block = self._with_intercept(columns.inner(weight), weight, columns)
+                gram[:, r, :, r] += block
+                gram[:, c, :, c] += block
+                gram[:, r, :, c] -= block
+                gram[:, c, :, r] -= block
+        return gram
 
-    def _with_intercept(self, inner: Array, weight: Array) -> Array:
+    def _classes(self, pivot: Array) -> dict[int, tuple[Array, Columns]]:
+        """Examples of every class, and the active columns on them."""
+        if self._by_class is None:
+            groups = {int(c): np.flatnonzero(pivot == c) for c in np.unique(pivot)}
+            matrix = self.columns.matrix.tocsr() if sp.issparse(self.columns.matrix) else self.columns.matrix
+            self._by_class = {c: (rows, Columns(matrix[rows])) for c, rows in groups.items()}
+        return self._by_class
+
+    def _inner(self, weight: Array) -> Array:
+        return self._with_intercept(self.columns.inner(weight), weight, self.columns)
+
+    def _with_intercept(self, inner: Array, weight: Array, columns: Columns) -> Array:
         """Inner products of the columns, with those of the intercept's column of ones."""
         if not self.problem.fit_intercept:
             return inner
-        edge = self.columns.correlate(weight[:, None])
+        edge = columns.correlate(weight[:, None])
         return np.block([[inner, edge], [edge.T, weight.sum()]])
+
+
+def _diagonal(local: Array, pivot: Array) -> Array:
+    """Per example, a diagonal that bounds its Hessian: twice the diagonal of one whose rows sum to zero."""
+    if pivot.size == 0:
+        return local
+    return 2.0 * local if pivot[0] >= 0 else 2.0 * local * (1.0 - local)
 
 
 def _floor(diagonal: Array) -> Array:
