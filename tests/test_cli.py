@@ -106,7 +106,8 @@ def test_stumps_are_named_in_words(folder, tmp_path):
     succeed("fit", folder / "iris.csv", "-t", "species", "--hypotheses", "stumps", "-o", tmp_path / "m.skops")
     assert "pl <= " in succeed("inspect", tmp_path / "m.skops").stdout
     wrong = fail("fit", folder / "iris.csv", "-t", "species", "--hypotheses", "twigs", "-o", tmp_path / "n.skops")
-    assert "'stumps'" in wrong and "got 'twigs'" in wrong
+    assert "'stumps'" in wrong
+    assert "got 'twigs'" in wrong
 
 
 def test_task_is_guessed_and_can_be_set(folder):
