@@ -1,6 +1,9 @@
 """sparseboost: boosting that ends in a small model, with proof."""
 
 from sparseboost.estimators import (
+    ForwardStagewiseRegressor,
+    FrankWolfeLasso,
+    MarginBoostClassifier,
     SparseBoostClassifier,
     SparseBoostClassifierCV,
     SparseBoostRegressor,
@@ -8,6 +11,7 @@ from sparseboost.estimators import (
     SparsePath,
     alpha_max,
     coverage_error,
+    margins,
     row_sparsity,
     sparse_boost_path,
 )
@@ -15,6 +19,9 @@ from sparseboost.persistence import load, save
 
 __version__ = "0.1.0"
 __all__ = [
+    "ForwardStagewiseRegressor",
+    "FrankWolfeLasso",
+    "MarginBoostClassifier",
     "SparseBoostClassifier",
     "SparseBoostClassifierCV",
     "SparseBoostRegressor",
@@ -23,6 +30,7 @@ __all__ = [
     "alpha_max",
     "coverage_error",
     "load",
+    "margins",
     "row_sparsity",
     "save",
     "sparse_boost_path",

@@ -17,6 +17,8 @@ MODELS = frozenset(
         "sparseboost.estimators.cv.SparseBoostRegressorCV",
         "sparseboost.estimators.margin.MarginBoostClassifier",
         "sparseboost.estimators.regressor.SparseBoostRegressor",
+        "sparseboost.estimators.stagewise.ForwardStagewiseRegressor",
+        "sparseboost.estimators.stagewise.FrankWolfeLasso",
     }
 )
 """The estimators a file may hold."""

@@ -2,11 +2,16 @@
 
 from sparseboost.estimators.classifier import SparseBoostClassifier
 from sparseboost.estimators.cv import SparseBoostClassifierCV, SparseBoostRegressorCV
-from sparseboost.estimators.measures import alpha_max, coverage_error, row_sparsity
+from sparseboost.estimators.margin import MarginBoostClassifier
+from sparseboost.estimators.measures import alpha_max, coverage_error, margins, row_sparsity
 from sparseboost.estimators.path import SparsePath, sparse_boost_path
 from sparseboost.estimators.regressor import SparseBoostRegressor
+from sparseboost.estimators.stagewise import ForwardStagewiseRegressor, FrankWolfeLasso
 
 __all__ = [
+    "ForwardStagewiseRegressor",
+    "FrankWolfeLasso",
+    "MarginBoostClassifier",
     "SparseBoostClassifier",
     "SparseBoostClassifierCV",
     "SparseBoostRegressor",
@@ -14,6 +19,7 @@ __all__ = [
     "SparsePath",
     "alpha_max",
     "coverage_error",
+    "margins",
     "row_sparsity",
     "sparse_boost_path",
 ]

@@ -1,4 +1,4 @@
-"""Small functions of the papers: the largest useful penalty, coverage, sparsity."""
+"""Small functions of the papers: the largest useful penalty, coverage, sparsity, margins."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparseboost.estimators.classifier import SparseBoostClassifier
 from sparseboost.estimators.regressor import SparseBoostRegressor
@@ -139,3 +140,39 @@ def row_sparsity(coef: Any) -> float:
     """
     weights = np.atleast_2d(np.asarray(getattr(coef, "coef_", coef), dtype=float))
     return float(np.mean(~np.any(weights != 0, axis=0)))
+
+
+def margins(model: Any, X: Any, y: Any) -> Array:
+    """Margins y_i Σ_j α_j h_j(x_i) / Σ_j α_j of a fitted binary classifier with normalised votes.
+
+    Parameters
+    ----------
+    model : MarginBoostClassifier
+        A fitted model.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Inputs.
+    y : array-like of shape (n_samples,)
+        Labels, of the classes of the fit.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Positive where the model is right, and larger where its vote is clearer; the smallest one over the training
+        examples is ``model.margin_``.
+
+    Examples
+    --------
+    >>> from sparseboost import MarginBoostClassifier, margins
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0]], ["no", "no", "yes", "yes"]
+    >>> margins(MarginBoostClassifier().fit(X, y), X, y)
+    array([1., 1., 1., 1.])
+    """
+    check_is_fitted(model)
+    y = column_or_1d(y)
+    unknown = np.setdiff1d(y, model.classes_)
+    if unknown.size:
+        raise ValueError(f"y must hold the classes of the fit, {model.classes_.tolist()}, got {unknown.tolist()[0]!r}.")
+    votes = model.decision_function(X)
+    if votes.shape != y.shape:
+        raise ValueError(f"X and y must have the same length, got {votes.shape[0]} and {y.shape[0]}.")
+    return np.where(y == model.classes_[1], votes, -votes)

@@ -16,6 +16,7 @@ from sparseboost.hypotheses.kernel import Kernel, KernelDictionary, SupportVecto
 from sparseboost.hypotheses.learners import Learned, LearnedDictionary, Learners, Trees
 from sparseboost.hypotheses.selection import InformationGain
 from sparseboost.hypotheses.products import Product, ProductDictionary, Products
+from sparseboost.hypotheses.scaled import Scaled
 from sparseboost.hypotheses.stump_rules import CategoryStump, Stump
 from sparseboost.hypotheses.stumps import StumpDictionary, Stumps
 from sparseboost.hypotheses.tree import Tree
@@ -43,6 +44,7 @@ __all__ = [
     "Product",
     "ProductDictionary",
     "Products",
+    "Scaled",
     "Stump",
     "StumpDictionary",
     "Stumps",
