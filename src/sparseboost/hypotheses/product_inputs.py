@@ -1,0 +1,228 @@
+"""Scaled inputs, and one level of the tree of their products: dense by matrix products, sparse by a compiled walk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sparseboost import kernels
+from sparseboost.hypotheses.product_gauge import Gauge
+
+Array = np.ndarray
+BLOCK_ENTRIES = 1_000_000  # of one factor of a matrix product: 8 MB
+OUTPUT_ENTRIES = 65_536  # products that one walk may return
+WORK = 5_000_000  # additions of one walk, some milliseconds: then the threshold is looked at again
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Products of the same degree, in groups that share all factors but one.
+
+    Attributes
+    ----------
+    prefix : array of int, shape (groups, degree − 1)
+        The factors a group shares.
+    base : array of shape (groups,)
+        Cost of those.
+    start : array of int, shape (groups + 1,)
+        Where groups begin among the members.
+    member, bound, cost : array of shape (n,)
+        The other factor; what no multiple of the product exceeds, ascending within a group; the product's cost.
+    """
+
+    prefix: Array
+    base: Array
+    start: Array
+    member: Array
+    bound: Array
+    cost: Array
+
+    @property
+    def degree(self) -> int:
+        """Number of factors."""
+        return self.prefix.shape[1] + 1
+
+
+class Found(NamedTuple):
+    """Products of two members of a group with what it shares: positions, Σ force·h and Σ |force·h|, and what is left.
+
+    `group` and `top` say where to go on; no group is left when `group` is their number.
+    """
+
+    left: Array
+    right: Array
+    correlation: Array
+    absolute: Array
+    visited: int
+    group: int
+    top: int
+
+
+class Inputs(ABC):
+    """Scaled values of the usable inputs.
+
+    Attributes
+    ----------
+    matrix : array in column order, or csc_array
+        Scaled values.
+    signed : bool
+        Whether some are negative.
+    largest : float
+        Largest absolute value, at least 1: what one more factor can multiply a product by.
+    """
+
+    matrix: Any
+    signed: bool
+    largest: float
+
+    def columns(self, factors: Sequence[Sequence[int]] | Array) -> Any:
+        """Outputs of these products, shape (m, n)."""
+        return multiply(self.matrix, factors)
+
+    @abstractmethod
+    def single(self, force: Array) -> tuple[Array, Array]:
+        """Σ force·x and Σ |force·x| of every input, each of shape (d, k)."""
+
+    @abstractmethod
+    def expand(
+        self, frontier: Frontier, force: Array, gauge: Gauge, threshold: float, limit: float, powers: bool,
+        leaf: bool, group: int, top: int,
+    ) -> Found:  # fmt: skip
+        """Products of degree one more whose size over cost may exceed the limit, from a part of the frontier."""
+
+
+def bind_inputs(matrix: Any, seen: Array | slice) -> Inputs:
+    """Dense or sparse inputs; only the examples in `seen` have weight and count for their range."""
+    values = matrix[seen].data if sp.issparse(matrix) else matrix[seen]
+    kind = SparseInputs if sp.issparse(matrix) else DenseInputs
+    inputs = kind()
+    inputs.matrix = matrix
+    inputs.signed = bool(values.min(initial=0.0) < 0.0)
+    inputs.largest = max(1.0, float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    return inputs
+
+
+def multiply(matrix: Any, factors: Sequence[Sequence[int]] | Array) -> Any:
+    """Products of columns of a matrix: an array in column order, or a CSC matrix where the matrix is one."""
+    degrees = np.array([len(own) for own in factors], dtype=np.int64)
+    if sp.issparse(matrix):
+        parts = [sp.csc_array((matrix.shape[0], 0))]
+    else:
+        out = np.empty((matrix.shape[0], len(factors)), order="F")
+    for degree in np.unique(degrees):
+        where = np.flatnonzero(degrees == degree)
+        table = np.array([factors[int(n)] for n in where])
+        part = matrix[:, table[:, 0]]
+        for position in range(1, degree):
+            if sp.issparse(matrix):
+                part = part.multiply(matrix[:, table[:, position]])
+            else:
+                part *= matrix[:, table[:, position]]
+        if sp.issparse(matrix):
+            parts.append(sp.csc_array(part))
+        else:
+            out[:, where] = part
+    if not sp.issparse(matrix):
+        return out
+    order = np.argsort(np.argsort(degrees, kind="stable"), kind="stable")
+    joined = sp.csc_array(sp.hstack(parts, format="csc")[:, order])
+    joined.sort_indices()
+    return joined
+
+
+class DenseInputs(Inputs):
+    """Inputs in a dense matrix; correlations of whole blocks of products are one matrix product."""
+
+    def single(self, force: Array) -> tuple[Array, Array]:
+        absolute = np.empty((self.matrix.shape[1], force.shape[1]))
+        step = max(1, BLOCK_ENTRIES // max(force.shape[0], 1))
+        for first in range(0, len(absolute), step):
+            absolute[first : first + step] = np.abs(self.matrix[:, first : first + step]).T @ np.abs(force)
+        return self.matrix.T @ force, absolute
+
+    def expand(
+        self, frontier: Frontier, force: Array, gauge: Gauge, threshold: float, limit: float, powers: bool,
+        leaf: bool, group: int, top: int,
+    ) -> Found:  # fmt: skip
+        m, k = force.shape
+        low, high = int(frontier.start[group]), int(frontier.start[group + 1])
+        low += int(np.searchsorted(frontier.bound[low:high], threshold, side="right"))
+        top = high - 1 if top < 0 else top
+        width = max(1, BLOCK_ENTRIES // max(m * k, 1))
+        first = max(low, top - width + 1)
+        found, visited = [nothing(k)], 0
+        if first <= top:
+            pushed = self._pushed(frontier, group, slice(first, top + 1), force, leaf)
+            for begin in range(first, high, width):
+                left, right = np.arange(first, top + 1)[:, None], np.arange(begin, min(begin + width, high))
+                sums = self._against(frontier.member[right], pushed, k)
+                left, right = np.nonzero(left <= right if powers else left < right)
+                correlation, absolute = sums[0][:, left, right].T, sums[-1][:, left, right].T
+                left, right, visited = left + first, right + begin, visited + left.size
+                extent = gauge.reach(correlation) if leaf else gauge.extent(correlation, absolute, self.signed)
+                large = gauge.size(extent) > limit * joint_cost(frontier, group, left, right)
+                found.append([part[large] for part in (left, right, correlation, absolute)])
+        done = first <= low
+        left, right, correlation, absolute = (np.concatenate(part) for part in zip(*found, strict=True))
+        after = (group + 1, -1) if done else (group, first - 1)
+        return Found(left, right, correlation, absolute, visited, *after)
+
+    def _pushed(self, frontier: Frontier, group: int, part: slice, force: Array, leaf: bool) -> list[Array]:
+        """Products of the left members times the force, and unless they are leaves their sizes: (k·left, m) each."""
+        columns = self.matrix.T[frontier.member[part]]  # a column of the matrix is one piece of memory
+        for j in frontier.prefix[group]:
+            columns *= self.matrix[:, j]
+        pushed = (force.T[:, None, :] * columns).reshape(-1, len(force))
+        return [pushed] if leaf else [pushed, np.abs(pushed)]
+
+    def _against(self, members: Array, pushed: list[Array], k: int) -> list[Array]:
+        """Sums over examples with the right members: (k, left, right) each."""
+        columns = self.matrix.T[members].T
+        sums = [pushed[0] @ columns]
+        if len(pushed) > 1:
+            sums.append(pushed[1] @ (np.abs(columns) if self.signed else columns))
+        return [part.reshape(k, -1, len(members)) for part in sums]
+
+
+class SparseInputs(Inputs):
+    """Inputs in a CSC matrix; products are walked through the rows where they are not zero."""
+
+    def single(self, force: Array) -> tuple[Array, Array]:
+        data, indices, indptr = self._flat()
+        sums, sizes = np.empty((indptr.size - 1, force.shape[1])), np.empty((indptr.size - 1, force.shape[1]))
+        kernels.columns.correlate(data, indices, indptr, force, sums, 0, len(sums))
+        kernels.columns.correlate(np.abs(data), indices, indptr, np.abs(force), sizes, 0, len(sums))
+        return sums, sizes
+
+    def expand(
+        self, frontier: Frontier, force: Array, gauge: Gauge, threshold: float, limit: float, powers: bool,
+        leaf: bool, group: int, top: int,
+    ) -> Found:  # fmt: skip
+        capacity = max(OUTPUT_ENTRIES, int(np.diff(frontier.start).max(initial=0)))
+        left, right = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+        correlation, absolute = np.empty((2, capacity, force.shape[1]))
+        found, visited, group, top = kernels.products.expand(
+            *self._flat(), force, frontier.prefix, frontier.start, frontier.member, frontier.bound, frontier.cost,
+            frontier.base, powers, leaf, self.signed, gauge.one_sided, gauge.each, gauge.together, gauge.round_norm,
+            threshold, limit, group, top, max(WORK, 4 * self.matrix.nnz), left, right, correlation, absolute,
+        )  # fmt: skip
+        return Found(left[:found], right[:found], correlation[:found], absolute[:found], visited, group, top)
+
+    def _flat(self) -> tuple[Array, Array, Array]:
+        matrix = self.matrix
+        return matrix.data, matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False)
+
+
+def joint_cost(frontier: Frontier, group: Any, left: Array, right: Array) -> Array:
+    """Cost of the product of two members of a group with what it shares; inputs that occur twice cost once."""
+    return frontier.cost[left] + np.where(left == right, 0.0, frontier.cost[right] - frontier.base[group])
+
+
+def nothing(k: int) -> list[Array]:
+    """A list of no products."""
+    return [np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, k)), np.empty((0, k))]
