@@ -3,19 +3,27 @@
 from sparseboost.solvers.adaboost import AdaBoost
 from sparseboost.solvers.base import Solution, Solver, State, minimize
 from sparseboost.solvers.correction import Correction, Corrector
+from sparseboost.solvers.frank_wolfe import FrankWolfe
 from sparseboost.solvers.gradboost import GradBoost
 from sparseboost.solvers.induction import Boosting
+from sparseboost.solvers.least_squares import LeastSquares
 from sparseboost.solvers.newton import Newton
+from sparseboost.solvers.stagewise import ForwardStagewise, Trace, trace
 
 __all__ = [
     "AdaBoost",
     "Boosting",
     "Correction",
     "Corrector",
+    "ForwardStagewise",
+    "FrankWolfe",
     "GradBoost",
+    "LeastSquares",
     "Newton",
     "Solution",
     "Solver",
     "State",
+    "Trace",
     "minimize",
+    "trace",
 ]

@@ -12,7 +12,7 @@ from sparseboost.solvers.stagewise import Rule
 
 Array = np.ndarray
 STEPS = {"line-search": LINE_SEARCH, "2/(k+2)": OPEN_LOOP, "away": AWAY}
-GAP_FACTOR = 17.4  # MATH.md F5: 4 × 4.35
+GAP_FACTOR = 4.35  # MATH.md F5
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class FrankWolfe(Rule):
     r"""FW-LASSO, min ½‖y − Xβ‖² over ‖β‖₁ ≤ δ: β ← (1−a)β + a·δ sgn(X_jᵀr) e_j for the largest |X_jᵀr|.
 
     With C = 4δ² max_j‖X_j‖²: L(β^k) − L* ≤ 2C/(k+3) and min_{i ≤ k} G_i ≤ 4.35 C/k for the line search and 2/(k+2);
-    (1−a)^k (L(0) − L*) + a·C/2 for a constant share a.
+    (1−a)^k (L(0) − L*) + a·C/2 and min_{i ≤ k} G_i ≤ (L(0) − L*)/(a(k+1)) + a·C/2 for a constant share a, because
+    L − L* changes by −a·G + a²C/2 at most.
 
     Parameters
     ----------
@@ -50,17 +51,22 @@ class FrankWolfe(Rule):
         return 0.0 if isinstance(self.step, str) else float(self.step)
 
     def bounds(self, rounds: Array, kept: Array, excess: Array, energy: float, fitted: float) -> dict[str, Array]:
-        nothing = np.full(rounds.size, np.inf)
-        curvature = 4.0 * self.radius**2 * energy
+        curvature = self._curvature(energy)
         if self.kind == CONSTANT:
-            bound = (1.0 - self.number) ** rounds * excess + 0.5 * self.number * curvature
+            bound = (1.0 - self.number) ** rounds * excess + self.floor(energy)
+            gap = excess / (self.number * (rounds + 1)) + self.floor(energy)
         else:
             bound = np.where(rounds > 0, 2.0 * curvature / (kept + 3), np.inf)
-        if self.kind in (CONSTANT, AWAY):
-            return {"bound": bound, "gap_bound": nothing, "correlation_bound": nothing}
-        with np.errstate(divide="ignore"):
-            gap = GAP_FACTOR * self.radius**2 * energy / rounds
+            gap = np.where(rounds > 0, GAP_FACTOR * curvature / np.maximum(rounds, 1), np.inf)
+        if self.kind == AWAY:
+            gap = np.full(rounds.size, np.inf)
         return {"bound": bound, "gap_bound": gap, "correlation_bound": fitted / (4.0 * self.radius) + gap / self.radius}
+
+    def floor(self, energy: float) -> float:
+        return 0.5 * self.number * self._curvature(energy)
+
+    def _curvature(self, energy: float) -> float:
+        return 4.0 * self.radius**2 * energy
 
 
 def shrunken_stagewise(eps: float, radius: float) -> FrankWolfe:

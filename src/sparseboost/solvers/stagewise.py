@@ -55,6 +55,10 @@ class Rule(ABC):
             max_j ‖X_j‖², and ‖Xβ_LS‖² or a bound of it.
         """
 
+    def floor(self, energy: float) -> float:
+        """What the measure can be promised to come down to, however many rounds are made."""
+        return 0.0
+
 
 @dataclass(frozen=True)
 class ForwardStagewise(Rule):
@@ -72,7 +76,10 @@ class ForwardStagewise(Rule):
     measure = "correlation"
 
     def bounds(self, rounds: Array, kept: Array, excess: Array, energy: float, fitted: float) -> dict[str, Array]:
-        return {"bound": fitted / (2.0 * self.number * (rounds + 1)) + 0.5 * self.number * energy}
+        return {"bound": fitted / (2.0 * self.number * (rounds + 1)) + self.floor(energy)}
+
+    def floor(self, energy: float) -> float:
+        return 0.5 * self.number * energy
 
 
 @dataclass(frozen=True)
@@ -84,12 +91,18 @@ class Trace:
     means: Array  # what centring took from them
     weights: Array
     intercept: float
-    measured: float  # what had a target: the gap, or the correlation
-    target: float
-    converged: bool
+    reached: float  # smallest value of what had a target: the gap, or the correlation
+    wanted: float  # its target, or the floor of the rule if that is higher
     reason: str
     n_rounds: int
     history: list[Record]
+
+
+def start(question: LeastSquares, rule: Rule) -> Walk:
+    """The empty model: in compiled blocks on Gram columns, or by search where a space cannot be written down."""
+    kind = GramWalk if isinstance(question.dictionary, Enumerable) else SearchWalk
+    with one_blas_thread():
+        return kind(question, rule.kind, rule.number, rule.radius)
 
 
 def trace(
@@ -99,27 +112,25 @@ def trace(
     tol: float = 1e-4,
     max_rounds: int = 1000,
     monitor: Monitor | None = None,
+    walk: Walk | None = None,
 ) -> Trace:
-    """Run a rule until the gap (or the correlation of F2) is `tol` times that of the empty model, or a limit ends it.
+    """Run a rule until the gap is `tol` times the loss of the empty model, or a limit ends it.
 
-    Over an enumerable space rounds are made in compiled blocks on Gram columns; any other space is searched every
-    round. Both make the same rounds.
+    F2 has no gap: it stops when ‖Xᵀr‖∞ is `tol` times that of the empty model. A `walk` from `start` can be followed
+    by callbacks.
     """
     monitor = monitor or Monitor(measure=rule.measure)
+    walk = walk or start(question, rule)
     with one_blas_thread():
-        kind = GramWalk if isinstance(question.dictionary, Enumerable) else SearchWalk
-        walk: Walk = kind(question, rule.kind, rule.number, rule.radius)
-        course = StagewiseCourse(question, rule, tol, max_rounds)
-        _, look, reason, rounds = run(course, walk, max_rounds, monitor)
+        _, look, reason, rounds = run(StagewiseCourse(question, rule, tol, max_rounds), walk, max_rounds, monitor)
     return Trace(
         steps=walk.steps,
         keys=walk.keys,
         means=walk.means,
         weights=walk.weights,
         intercept=question.mean - float(walk.means @ walk.weights),
-        measured=monitor.history[-1][rule.measure],
-        target=look.target,
-        converged=look.converged,
+        reached=min(record[rule.measure] for record in monitor.history),
+        wanted=max(look.target, rule.floor(walk.largest_energy)),
         reason=reason,
         n_rounds=rounds,
         history=monitor.history,
