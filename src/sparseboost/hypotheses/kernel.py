@@ -56,7 +56,7 @@ class SupportVector(Hypothesis):
         """The support vector, of shape (1, d)."""
         if self.places is None:
             return self.values[None, :]
-        return sp.csr_array((self.values, self.places, [0, self.places.size]), shape=(1, self.n_inputs))
+        return sp.csr_array((self.values, self.places, np.array([0, self.places.size])), shape=(1, self.n_inputs))
 
     def __call__(self, X: Any) -> Array:
         return similarity(self.kernel, self.params, X, self.vector)[:, 0]
@@ -256,10 +256,10 @@ class KernelDictionary(BlockDictionary):
 
 def similarity(kernel: KernelLike, params: Mapping[str, Any], X: Any, points: Any) -> Array:
     """K of every example and every point, shape (m, s)."""
-    if sp.issparse(points) and not sp.issparse(X):
+    if sp.issparse(X):
+        X, points = _compressed(X), _compressed(points)
+    elif sp.issparse(points):
         points = points.toarray()
-    elif sp.issparse(X) and not sp.issparse(points):
-        points = sp.csr_array(points)
     try:
         if callable(kernel):
             out = kernel(X, points, **params)
@@ -274,6 +274,15 @@ def similarity(kernel: KernelLike, params: Mapping[str, Any], X: Any, points: An
     if not np.isfinite(out).all():
         raise ValueError(f"The kernel {_name(kernel)} gives values that are not finite; scale X or change the kernel.")
     return out
+
+
+def _compressed(X: Any) -> Any:
+    """CSR with short indices: scikit-learn's loops over sparse rows take no others."""
+    X = sp.csr_array(X)
+    short = X.indices.dtype == np.int32 and X.indptr.dtype == np.int32
+    if short or X.nnz > np.iinfo(np.int32).max:
+        return X
+    return sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def _name(kernel: KernelLike) -> str:

@@ -81,7 +81,7 @@ class Union(HypothesisSpace):
         context = context or Context()
         parts = [space.bind(X, context) for space in self.spaces]
         if all(isinstance(part, Enumerable) for part in parts):
-            return EnumerableUnion(parts, self.costs, X.shape[0], context)
+            return EnumerableUnion(parts, self.costs, context)
         return UnionDictionary(parts, self.costs)
 
     def __repr__(self) -> str:
@@ -92,8 +92,12 @@ class Union(HypothesisSpace):
 class _Parts(Dictionary):
     """What both kinds of unions share: a key stands for a part and a key of that part."""
 
-    members: Sequence[Dictionary]
-    factors: Array
+    def __init__(self, members: Sequence[Any], costs: Sequence[float]) -> None:
+        self.members = members
+        self.factors = np.asarray(costs, dtype=float)
+        self.exact = all(member.exact for member in members)
+        nothing = [member.columns(np.empty(0, dtype=np.int64)).matrix for member in members]
+        self._empty = next((matrix for matrix in nothing if not sp.issparse(matrix)), nothing[0])
 
     @abstractmethod
     def locate(self, keys: Array) -> tuple[Array, Array]:
@@ -106,12 +110,11 @@ class _Parts(Dictionary):
     def columns(self, keys: Array) -> Columns:
         pieces = [(where, self.members[part].columns(inner).matrix) for part, where, inner in self._by_part(keys)]
         if not pieces:
-            matrices = [part.columns(keys).matrix for part in self.members]
-            return Columns(next((matrix for matrix in matrices if not sp.issparse(matrix)), matrices[0]))
-        if all(sp.issparse(part.columns(keys[:0]).matrix) for part in self.members):
+            return Columns(self._empty)
+        if sp.issparse(self._empty):  # so are all others
             order = np.argsort(np.concatenate([where for where, _ in pieces]))
-            return Columns(sp.hstack([matrix for _, matrix in pieces], format="csc")[:, order])
-        out = np.empty((pieces[0][1].shape[0], keys.size), order="F")
+            return Columns(sp.csc_array(sp.hstack([matrix for _, matrix in pieces], format="csc")[:, order]))
+        out = np.empty((self._empty.shape[0], keys.size), order="F")
         for where, matrix in pieces:
             out[:, where] = matrix.toarray() if sp.issparse(matrix) else matrix
         return Columns(out)
@@ -127,7 +130,7 @@ class _Parts(Dictionary):
         return self.members[part[0]].hypothesis(int(inner[0]))
 
     def inputs(self, keys: Array) -> set[int]:
-        return set().union(*(self.members[part].inputs(inner) for part, _, inner in self._by_part(keys)))
+        return {j for part, _, inner in self._by_part(keys) for j in self.members[part].inputs(inner)}
 
     def adopt(self, hypothesis: Hypothesis) -> int | None:
         for part, member in enumerate(self.members):
@@ -138,7 +141,7 @@ class _Parts(Dictionary):
 
     def _by_part(self, keys: Array) -> Iterator[tuple[int, Array, Array]]:
         """(part, places among the keys, inner keys) of every part that holds some of the keys."""
-        part, inner = self.locate(np.asarray(keys))
+        part, inner = self.locate(keys)
         for number in range(len(self.members)):
             where = np.flatnonzero(part == number)
             if where.size:
@@ -147,11 +150,6 @@ class _Parts(Dictionary):
 
 class UnionDictionary(_Parts):
     """Parts of any kind: every search asks all of them and keeps the best. Key = inner key · parts + part."""
-
-    def __init__(self, members: Sequence[Dictionary], costs: Sequence[float]) -> None:
-        self.members = members
-        self.factors = np.asarray(costs, dtype=float)
-        self.exact = all(member.exact for member in members)
 
     def locate(self, keys: Array) -> tuple[Array, Array]:
         return keys % len(self.members), keys // len(self.members)
@@ -169,7 +167,7 @@ class UnionDictionary(_Parts):
         exclude: Array | None = None,
         rank: Rank | None = None,
     ) -> Candidates:
-        excluded = {part: inner for part, _, inner in self._by_part(exclude)} if exclude is not None else {}
+        excluded = {} if exclude is None else {part: inner for part, _, inner in self._by_part(exclude)}
         keys, correlations, violation, visited = [], [], 0.0, 0
         for part, (member, factor) in enumerate(zip(self.members, self.factors, strict=True)):
 
@@ -189,7 +187,7 @@ class UnionDictionary(_Parts):
             violation = max(violation, found.violation / factor)
             visited += found.visited or 0
         every, correlation = np.concatenate(keys), np.concatenate(correlations)
-        scores = rank(every, correlation) if rank is not None else dual_norm(correlation) / self.cost(every)
+        scores = dual_norm(correlation) / self.cost(every) if rank is None else rank(every, correlation)
         best = np.argsort(-scores, kind="stable")[: max(count, 0)]
         return Candidates(every[best[scores[best] > 0]], violation, visited=visited or None)
 
@@ -197,12 +195,11 @@ class UnionDictionary(_Parts):
 class EnumerableUnion(_Parts, BlockDictionary):
     """Parts that can all be written down, one after the other: key = keys of the parts before + inner key."""
 
-    def __init__(self, members: Sequence[Any], costs: Sequence[float], n_examples: int, context: Context) -> None:
-        self.members = members
-        self.factors = np.asarray(costs, dtype=float)
+    def __init__(self, members: Sequence[Any], costs: Sequence[float], context: Context) -> None:
+        _Parts.__init__(self, members, costs)
         self._starts = np.cumsum([0, *(member.size for member in members)])
         size = int(self._starts[-1])
-        super().__init__(n_examples, size, _Parts.cost(self, np.arange(size)), context)
+        BlockDictionary.__init__(self, self._empty.shape[0], size, _Parts.cost(self, np.arange(size)), context)
 
     def locate(self, keys: Array) -> tuple[Array, Array]:
         part = np.searchsorted(self._starts, keys, side="right") - 1
@@ -215,4 +212,14 @@ class EnumerableUnion(_Parts, BlockDictionary):
         return self._cost[keys]
 
     def correlate(self, force: Array) -> Array:
-        return np.concatenate([member.correlate(force) for member in self.members])  # type: ignore[attr-defined]
+        return np.concatenate([member.correlate(force) for member in self.members])
+
+    def energy(self, weight: Array) -> Array:
+        return np.concatenate([member.energy(weight) for member in self.members])
+
+    def reach(self, weight: Array) -> Array:
+        return np.concatenate([member.reach(weight) for member in self.members])
+
+    def absolute_scores(self, template: Array) -> Array:
+        shares = np.split(template, self._starts[1:-1])
+        return np.sum([m.absolute_scores(share) for m, share in zip(self.members, shares, strict=True)], axis=0)
