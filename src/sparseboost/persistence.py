@@ -33,6 +33,8 @@ PARTS = frozenset(
         "sparseboost.hypotheses.learners.Learned",
         "sparseboost.hypotheses.learners.Learners",
         "sparseboost.hypotheses.learners.Trees",
+        "sparseboost.hypotheses.products.Product",
+        "sparseboost.hypotheses.products.Products",
         "sparseboost.hypotheses.scaled.Scaled",
         "sparseboost.hypotheses.stump_rules.CategoryStump",
         "sparseboost.hypotheses.stump_rules.Stump",
