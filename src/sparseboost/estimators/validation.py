@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.validation import validate_data
 
 from sparseboost.estimators.categories import encode_categories
-from sparseboost.hypotheses import Features, HypothesisSpace, Learners, Stumps, Trees
+from sparseboost.hypotheses import Features, HypothesisSpace, Learners, Products, Stumps, Trees
 from sparseboost.losses import Absolute, EpsInsensitive, Exponential, Huber, Logistic, Loss, Softmax, Squared
 from sparseboost.penalties import L1, L1L2, L1Linf, NoPenalty, Penalty, Ridge, SmoothL1
 
@@ -37,7 +37,12 @@ REGRESSION_LOSSES: dict[str, type[Loss]] = {
     "huber": Huber,
 }
 CLASSIFICATION_LOSSES = ("logistic", "exponential")
-SPACES: dict[str, type[HypothesisSpace]] = {"features": Features, "stumps": Stumps, "trees": Trees}
+SPACES: dict[str, type[HypothesisSpace]] = {
+    "features": Features,
+    "stumps": Stumps,
+    "products": Products,
+    "trees": Trees,
+}
 UPDATES = ("auto", "adaboost", "gradboost")
 TEMPLATES = ("single", "greedy", "dense")
 
