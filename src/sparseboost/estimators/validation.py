@@ -265,7 +265,7 @@ def check_data(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool,
         estimator._column_labels = column_labels(X)
     else:
         check_columns(estimator, X)
-    space = make_space(estimator.hypotheses)
+    space = make_space(getattr(estimator, "hypotheses", "features"))
     if space.allows_categories and X is not None:
         known = None if reset else getattr(estimator, "_categories", {})
         X, estimator._categories = encode_categories(X, getattr(space, "categorical_features", None), known)

@@ -68,3 +68,28 @@ def violated_pairs(order, starts, level, n_levels, score, weight, value, gradien
         for p in range(first, last):
             everything += weight[order[p]] * _below(tree, level[order[p]])[0]
     return everything
+
+
+@compiled
+def wrong_pairs(order, starts, level, n_levels, score):
+    """Pairs of one query that are ranked the wrong way round, ties counted half, and all pairs; `order` as above."""
+    tree = np.zeros((n_levels + 1, 2))
+    wrong, pairs = 0.0, 0.0
+    for q in range(starts.size - 1):
+        first, last = starts[q], starts[q + 1]
+        tree[:] = 0.0
+        p = first
+        while p < last:
+            end = p
+            while end < last and score[order[end]] == score[order[p]]:
+                end += 1
+            for place in range(p, end):  # lower levels with larger scores, and with the same or larger ones: half each
+                wrong += 0.5 * _below(tree, level[order[place]])[0]
+            for place in range(p, end):
+                _add(tree, level[order[place]], 1.0, 0.0)
+            for place in range(p, end):
+                wrong += 0.5 * _below(tree, level[order[place]])[0]
+            p = end
+        for p in range(first, last):
+            pairs += _below(tree, level[order[p]])[0]
+    return wrong, pairs

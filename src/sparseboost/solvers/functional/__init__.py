@@ -13,7 +13,7 @@ from sparseboost.solvers.functional.projection import (
 )
 from sparseboost.solvers.functional.risk import Risk
 from sparseboost.solvers.functional.steps import SCHEDULES, Steps, make_steps
-from sparseboost.solvers.functional.trees import Tree, Trees
+from sparseboost.solvers.functional.trees import VectorTree, VectorTrees
 
 __all__ = [
     "OUTPUTS",
@@ -30,10 +30,10 @@ __all__ = [
     "Residual",
     "Risk",
     "Steps",
-    "Tree",
-    "Trees",
     "Validation",
     "VectorHypothesis",
+    "VectorTree",
+    "VectorTrees",
     "WeakLearner",
     "make_steps",
     "total",

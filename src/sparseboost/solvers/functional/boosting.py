@@ -73,8 +73,12 @@ class Outcome:
         Rounds in all, earlier fits included.
     reason, converged
         Why it stopped, and whether at a minimum.
+    best_so_far : list of int
+        The best round among the first 0, 1, 2, … of them.
     cycled : int or None
-        The round at which the naive algorithm began to repeat itself without progress.
+        The round since which the naive algorithm has repeated itself without progress.
+    diverged : int or None
+        The round in which the loss was no longer finite.
     history : list of dict
         One record per round.
     """
@@ -84,7 +88,9 @@ class Outcome:
     n_rounds: int
     reason: str
     converged: bool
+    best_so_far: list[int]
     cycled: int | None
+    diverged: int | None
     history: list[Record]
 
 
@@ -129,6 +135,7 @@ class FunctionalBoosting(Course):
         self.theorem = theorem(algorithm, steps, risk)
         self.expansion = Expansion(risk.start)
         self.best, self.best_value = 0, np.inf
+        self.best_so_far: list[int] = []
         self.waiting, self.reference_value = 0, np.inf
         self.cycled: int | None = None
         self._recent: deque[tuple[Hashable, float]] = deque(maxlen=CYCLE)
@@ -138,7 +145,17 @@ class FunctionalBoosting(Course):
         with one_blas_thread():
             point = self._begin() if earlier is None else self._replay(earlier, X)
             point, look, reason, _ = run(self, point, max_rounds, monitor)
-        return Outcome(self.expansion, self.best, point.round, reason, look.converged, self.cycled, monitor.history)
+        return Outcome(
+            expansion=self.expansion,
+            best=self.best,
+            n_rounds=point.round,
+            reason=reason,
+            converged=look.converged,
+            best_so_far=self.best_so_far,
+            cycled=self.cycled,
+            diverged=point.round if reason == "diverged" else None,
+            history=monitor.history,
+        )
 
     def _begin(self) -> Point:
         held = self.validation
@@ -183,6 +200,7 @@ class FunctionalBoosting(Course):
             value = record["validation_loss"] = held.risk.value(state.validation)
         if value < self.best_value:
             self.best, self.best_value = state.round, value
+        self.best_so_far.append(self.best)
         if held is None:
             return False
         if value < self.reference_value - held.tol:
@@ -211,7 +229,13 @@ class FunctionalBoosting(Course):
         t = state.round + 1
         direction = self.algorithm.direct(self.risk, self.projector, gradient, t, state.residual)
         self._watch(direction, value, t)
+        self._settle(state, gradient, direction)
         return self._advance(state, value, gradient, direction, self.steps.at(self.risk, t, state.score, direction))
+
+    def _settle(self, state: Point, gradient: Array, direction: Direction) -> None:
+        if state.round == 0:
+            edge = direction.edges[0]
+            self.steps = self.steps.settled(self.risk, state.score, gradient, self.algorithm, edge)
 
     def _advance(self, state: Point, value: float, gradient: Array, direction: Direction, step: float) -> Point:
         self.expansion.extend(direction.hypotheses, direction.coef, step, min(direction.edges))
@@ -248,7 +272,7 @@ class FunctionalBoosting(Course):
         half = CYCLE // 2
         early, late = min(values[:half]), min(values[half:])
         if len(names) <= half and late >= early - 0.01 * abs(early):
-            self.cycled = t
+            self.cycled = t - CYCLE
 
     def _name(self, direction: Direction) -> Hashable:
         """What a learner chose: its own word for it, or a hash of the direction of its outputs."""
@@ -278,5 +302,6 @@ class FunctionalBoosting(Course):
             left = self.algorithm.leftover(gradient, point.residual, total)
             error = self.risk.norm(gradient - total if left is None else left)
             direction = Direction(total, hypotheses, coef, [edge], error, left)
+            self._settle(point, gradient, direction)
             point = self._advance(point, value, gradient, direction, step)
         return point

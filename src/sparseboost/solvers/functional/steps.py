@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
-from sparseboost.solvers.functional.algorithms import Algorithm, Direction, Naive, Repeated
+from sparseboost.solvers.functional.algorithms import Algorithm, Direction, Naive, Repeated, Residual
 from sparseboost.solvers.functional.risk import Array, Risk
 
 SCHEDULES = ("1/curvature", "line-search", "2/(convexity*t)", "1/(convexity*t)", "1/sqrt(t)")
@@ -28,11 +28,14 @@ class Steps:
         c, which multiplies the rule.
     custom : callable, optional
         t → η_t.
+    natural : bool
+        Whether c is still to be multiplied by the natural length of a step, which the first round tells.
     """
 
     rule: str
     size: float = 1.0
     custom: Callable[[int], float] | None = None
+    natural: bool = False
 
     def at(self, risk: Risk, t: int, score: Array, direction: Direction) -> float:
         """η_t for round t = 1, 2, …"""
@@ -51,13 +54,27 @@ class Steps:
             return self.size * float(self.custom(t))
         return self.size
 
+    def settled(self, risk: Risk, score: Array, gradient: Array, algorithm: Algorithm, edge: float) -> Steps:
+        """With c fixed by the first round: the start's distance to f* over the length that directions can have.
+
+        That length is ‖∇₀‖, and ‖∇₀‖/(1 − q) for the residual algorithm, q = √(1 − γ²) (G3): the choice that balances
+        the terms of a subgradient method's bound, and does not depend on the unit of the targets.
+        """
+        if not self.natural or risk.reference is None:
+            return replace(self, natural=False)
+        far, steep = risk.norm(score - risk.reference), risk.norm(gradient)
+        if isinstance(algorithm, Residual):
+            far *= 1.0 - float(np.sqrt(max(1.0 - edge**2, 0.0)))
+        natural = far / steep if far > 0.0 and steep > 0.0 else 1.0
+        return replace(self, size=self.size * natural, natural=False)
+
 
 def make_steps(step: Any, size: float, algorithm: Algorithm, risk: Risk) -> Steps:
     """The rule that a user named, checked against what the loss declares; "auto" chooses by it (EG1).
 
     The naive algorithm takes 1/Λ where the loss is smooth with a curvature, a line search where it is smooth without
-    one. The others take 2/(λt) and 1/(λt) where the loss is strongly convex. All else takes c/√t: c = ‖f₀ − f*‖/‖∇₀‖
-    where the loss knows a minimum f*, so that the unit of the targets does not matter, and c = 1 where it does not.
+    one. The others take 2/(λt) and 1/(λt) where the loss is strongly convex. All else takes c/√t, with c the natural
+    length of `Steps.settled` where the loss knows a minimum f*, and 1 where it does not.
     """
     if callable(step):
         return Steps("custom", size, step)
@@ -74,8 +91,7 @@ def make_steps(step: Any, size: float, algorithm: Algorithm, risk: Risk) -> Step
             )
         if rule == "line-search" and not risk.smooth:
             raise ValueError(f"step='line-search' needs a smooth loss, not {risk.loss!r}; use '1/sqrt(t)'.")
-        scale = _natural(risk) if step == "auto" and rule == "1/sqrt(t)" else 1.0
-        return Steps(rule, size * scale)
+        return Steps(rule, size, natural=step == "auto" and rule == "1/sqrt(t)")
     return Steps("constant", size * float(step))
 
 
@@ -85,15 +101,6 @@ def _automatic(algorithm: Algorithm, risk: Risk) -> str:
     if not isinstance(algorithm, Naive) and risk.convexity > 0.0:
         return "2/(convexity*t)" if isinstance(algorithm, Repeated) else "1/(convexity*t)"
     return "1/sqrt(t)"
-
-
-def _natural(risk: Risk) -> float:
-    """‖f₀ − f*‖/‖∇₀‖, the size that balances the two terms of a subgradient method's bound; 1 if f* is unknown."""
-    if risk.reference is None:
-        return 1.0
-    start = np.tile(risk.start, (risk.weight.size, 1))
-    far, steep = risk.norm(start - risk.reference), risk.norm(risk.gradient(start))
-    return far / steep if far > 0.0 and steep > 0.0 else 1.0
 
 
 def line_search(risk: Risk, score: Array, direction: Array) -> float:

@@ -23,7 +23,7 @@ WORTH_THREADS = 300_000  # additions below which starting threads costs more tha
 ALL = np.empty(0, dtype=np.int32)
 
 
-class Tree(VectorHypothesis):
+class VectorTree(VectorHypothesis):
     """A regression tree whose leaves hold vectors of k outputs.
 
     Parameters
@@ -93,7 +93,7 @@ class Forest(NamedTuple):
     roots: Array
 
     @classmethod
-    def of(cls, trees: Sequence[Tree], X: Any) -> Forest:
+    def of(cls, trees: Sequence[VectorTree], X: Any) -> Forest:
         """The arrays for these trees and this data."""
         sizes = np.array([tree.nodes.shape[0] for tree in trees])
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -112,7 +112,7 @@ class Forest(NamedTuple):
         )
 
 
-class Trees(WeakLearner):
+class VectorTrees(WeakLearner):
     """Regression trees with vector leaves; with depth 1 they are multi-output stumps, and the best one is found.
 
     The best stump maximises ‖S_left‖²/W_left + ‖S_right‖²/W_right over all inputs and cuts, with S the weighted sums of
@@ -134,10 +134,10 @@ class Trees(WeakLearner):
     Examples
     --------
     >>> import numpy as np
-    >>> from sparseboost.solvers.functional import Bond, Trees
+    >>> from sparseboost.solvers.functional import Bond, VectorTrees
     >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
     >>> target = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0], [0.0, 2.0]])
-    >>> Trees().bind(X, Bond(np.full(4, 0.25))).project(target).hypothesis
+    >>> VectorTrees().bind(X, Bond(np.full(4, 0.25))).project(target).hypothesis
     (x0 <= 2.5 ? [1, 0] : [0, 2])
     """
 
@@ -152,14 +152,14 @@ class Trees(WeakLearner):
         self.max_bins = max_bins
         self.min_leaf = min_leaf
 
-    def bind(self, X: Any, bond: Bond) -> TreeProjector:
-        return TreeProjector(self, *bin_columns(X, self.max_bins), bond)
+    def bind(self, X: Any, bond: Bond) -> VectorTreeProjector:
+        return VectorTreeProjector(self, *bin_columns(X, self.max_bins), bond)
 
 
-class TreeProjector(Projector):
+class VectorTreeProjector(Projector):
     """Trees over binned data."""
 
-    def __init__(self, trees: Trees, codes: Array, edges: list[Array], bond: Bond) -> None:
+    def __init__(self, trees: VectorTrees, codes: Array, edges: list[Array], bond: Bond) -> None:
         self.trees, self.codes, self.edges, self.bond = trees, codes, edges, bond
         self.offsets = np.concatenate([[0], np.cumsum([edge.size + 1 for edge in edges])]).astype(np.int64)
         self.least = trees.min_leaf * float(bond.weight.sum())
@@ -190,7 +190,7 @@ class TreeProjector(Projector):
                     thresholds.append(0.0)
             frontier = grown
         values = leaf_means(leaf, pull, len(nodes))
-        tree = Tree(np.array(nodes, dtype=np.int64), np.array(thresholds), values)
+        tree = VectorTree(np.array(nodes, dtype=np.int64), np.array(thresholds), values)
         if self.bond.feature_names is not None:
             tree.names = [str(self.bond.feature_names[j]) for j in tree.inputs]
         return Projected(tree, values[leaf])
