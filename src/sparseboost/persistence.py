@@ -46,6 +46,7 @@ PARTS = frozenset(
         "sparseboost.losses.eps_insensitive.EpsInsensitive",
         "sparseboost.losses.exponential.Exponential",
         "sparseboost.losses.logistic.Logistic",
+        "sparseboost.losses.pairwise.Pairwise",
         "sparseboost.losses.pairwise.PairwiseLogistic",
         "sparseboost.losses.softmax.Softmax",
         "sparseboost.losses.squared.Squared",

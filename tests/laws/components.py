@@ -15,6 +15,7 @@ from sparseboost.losses import (
     Huber,
     Logistic,
     Loss,
+    Pairwise,
     PairwiseLogistic,
     Softmax,
     Squared,
@@ -62,6 +63,7 @@ LOSSES = [
     LossCase(Huber(0.5), 2, "reals"),
     *[LossCase(EpsInsensitive(eps), 1, "reals") for eps in (0.0, 0.1, 1.0, 1.32, 3.0, 50.0)],
     LossCase(EpsInsensitive(0.5), 2, "reals"),
+    LossCase(Pairwise(Exponential(), 3), 3, "classes"),
     LossCase(PairwiseLogistic(3), 3, "classes"),
     LossCase(PairwiseLogistic(2), 2, "classes"),
 ]

@@ -12,9 +12,11 @@ from sparseboost.losses import (
     Absolute,
     EpsInsensitive,
     Exponential,
+    Hinge,
     Huber,
     Logistic,
     Loss,
+    Pairwise,
     PairwiseLogistic,
     Softmax,
     Squared,
@@ -296,9 +298,9 @@ def test_integer_weights_equal_repeated_rows(case, rng):
 def test_balance_meets_the_intercepts_constraint_inside_the_domain(case, rng):
     for _ in range(5):
         y, score = sample(case, rng)
-        weight = weights(M, rng)
-        balanced = case.loss.balance(y, case.loss.gradient(y, score), weight)
-        np.testing.assert_allclose(weight @ balanced, 0.0, atol=1e-14)
+        weight, gradient = weights(M, rng), case.loss.gradient(y, score)
+        balanced = case.loss.balance(y, gradient, weight)
+        np.testing.assert_allclose(weight @ balanced, 0.0, atol=1e-14 * max(1.0, np.abs(gradient).max()))
         assert np.all(np.isfinite(case.loss.conjugate(y, balanced)))
         again = case.loss.balance(y, balanced, weight)
         np.testing.assert_allclose(again, balanced, atol=1e-12)
@@ -490,6 +492,23 @@ def test_pairwise_logistic_is_a_sum_of_logistic_losses_and_ignores_a_constant(rn
     np.testing.assert_allclose(PairwiseLogistic(4).value(y.astype(float), score + 5.0), wanted)
 
 
+def test_pairs_of_a_hinge_are_its_sum_and_are_smoothed_from_below(rng):
+    y, score = rng.integers(4, size=(200, 1)), 2.0 * rng.normal(size=(200, 4))
+    pairs, codes = Pairwise(Hinge(), 4), y.astype(float)
+    margins = np.take_along_axis(score, y, axis=1) - score
+    np.testing.assert_allclose(pairs.value(codes, score), (np.maximum(1 - margins, 0).sum(axis=1) - 1) / 4)
+    for width in (1e-6, 0.1, 1.0):
+        smooth = pairs.smoothed(width)
+        below = pairs.value(codes, score) - smooth.value(codes, score)
+        assert np.all((below >= -1e-12) & (below <= width / 2 + 1e-12))
+        assert np.all(np.isfinite(pairs.conjugate(codes, smooth.gradient(codes, score))))
+    weight = weights(200, rng)
+    start = pairs.start(codes, weight)
+    for _ in range(200):
+        other = start + rng.normal(size=4) * 10.0 ** rng.uniform(-4, 0)
+        assert weight @ pairs.value(codes, start + 0 * score) <= weight @ pairs.value(codes, other + 0 * score) + 1e-8
+
+
 def test_balance_of_pairs_keeps_circulations_and_cuts_as_little_as_a_quadratic_program(rng):
     import cvxpy as cp
 
@@ -549,3 +568,5 @@ def test_equality_and_hash_follow_the_parameters():
     assert eval(repr(Huber(2.0))) == Huber(2.0)
     assert eval(repr(EpsInsensitive(0.2))) == EpsInsensitive(0.2)
     assert eval(repr(Softmax(4))) == Softmax(4)
+    assert eval(repr(PairwiseLogistic(4))) == PairwiseLogistic(4)
+    assert eval(repr(Pairwise(Huber(2.0), 4))) == Pairwise(Huber(2.0), 4)

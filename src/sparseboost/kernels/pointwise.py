@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sparseboost.kernels.compile import compiled
+from sparseboost.kernels.compile import compiled, compiled_inside
 from sparseboost.kernels.kinds import EPS_INSENSITIVE, EXPONENTIAL, HINGE, LOGISTIC, PAIRWISE, QUANTILE, SOFTMAX
 
 
@@ -13,6 +13,16 @@ def sigmoid(t):
     """σ(t) through e^{−|t|}."""
     e = math.exp(-abs(t))
     return 1.0 / (1.0 + e) if t >= 0 else e / (1.0 + e)
+
+
+@compiled_inside
+def _pull(kind, width, margin):
+    """How strongly a loss of the margin wants it larger."""
+    if kind == LOGISTIC:
+        return sigmoid(-margin)
+    if kind == EXPONENTIAL:
+        return math.exp(min(-margin, 700.0))
+    return min(max((1.0 - margin) / width, 0.0), 1.0)
 
 
 @compiled
@@ -44,20 +54,14 @@ def refresh(kind, p0, p1, i, y, weight, score, up, down):
         rest = 0.0
         for r in range(k):
             if r != own:
-                up[i, r] = s / k * sigmoid(score[i, r] - score[i, own])
+                up[i, r] = s / k * _pull(p0, p1, score[i, own] - score[i, r])
                 rest += up[i, r]
         up[i, own] = 0.0
         down[i, own] = rest
         return
     for r in range(k):
         if kind == LOGISTIC or kind == EXPONENTIAL or kind == HINGE:
-            margin = y[i, r] * score[i, r]
-            if kind == LOGISTIC:
-                q = s * sigmoid(-margin)
-            elif kind == EXPONENTIAL:
-                q = s * math.exp(min(-margin, 700.0))
-            else:
-                q = s * min(max((1.0 - margin) / p0, 0.0), 1.0)
+            q = s * _pull(kind, p0, y[i, r] * score[i, r])
             if y[i, r] > 0:
                 down[i, r] = q
             else:

@@ -1,23 +1,174 @@
-"""Pairwise logistic loss: the own class against every other, one logistic loss each."""
+"""Pairwise losses: the own class against every other, one loss of the margin each."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import entr, expit
+from scipy.optimize import minimize
+from scipy.special import logit
 from scipy.special import softmax as softmax_rows
 
-from sparseboost.kernels.kinds import PAIRWISE
+from sparseboost.kernels.kinds import EXPONENTIAL, HINGE, LOGISTIC, PAIRWISE
 from sparseboost.losses.base import Array, Loss
+from sparseboost.losses.logistic import Logistic
 from sparseboost.losses.softmax import log_shares
 
 MOST_STEPS = 100
 
 
-class PairwiseLogistic(Loss):
+class Pairwise(Loss):
+    r"""A loss of all margins, ℓ = (1/k) Σ_{r≠y} l(z_y − z_r); ``y`` has one column of class codes 0 … k−1.
+
+    The factor 1/k is that of P2, so that with weights 1/m `alpha` is the ν of the paper; the constant l(0)/k of the
+    pair (y, y) is left out.
+
+    Parameters
+    ----------
+    margin : Loss
+        l: a loss for labels ±1, such as `Logistic()`, `Exponential()` or `Hinge()`, taken at the label +1.
+    n_classes : int
+        k, the number of classes and of scores per example.
+
+    References
+    ----------
+    MATH.md P6, T1 and T3 (pairwise log).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseboost.losses import Hinge, Pairwise
+    >>> Pairwise(Hinge(), 4).value(np.array([[0.0]]), np.array([[1.0, 0.5, 0.0, -1.0]]))
+    array([0.125])
+    """
+
+    multiclass = True
+
+    def __init__(self, margin: Loss, n_classes: int) -> None:
+        self.margin = margin
+        self.n_classes = n_classes
+
+    @property
+    def smooth(self) -> bool:  # type: ignore[override]
+        return self.margin.smooth
+
+    @property
+    def probabilistic(self) -> bool:  # type: ignore[override]
+        return self.margin.probabilistic
+
+    @property
+    def curvature(self) -> float | None:  # type: ignore[override]
+        return self.margin.curvature  # the star of all pairs has the eigenvalue k, which meets the factor 1/k
+
+    @property
+    def room(self) -> float | None:  # type: ignore[override]
+        return None if self.margin.room is None else 0.5 * self.margin.room  # a margin moves with two scores
+
+    @property
+    def kernel(self) -> tuple[int, float, float] | None:  # type: ignore[override]
+        kind, parameter, _ = self.margin.kernel or (-1, 0.0, 0.0)
+        return (PAIRWISE, float(kind), parameter) if kind in (LOGISTIC, EXPONENTIAL, HINGE) else None
+
+    def n_outputs(self, y: Array) -> int:
+        return self.n_classes
+
+    def pivot(self, y: Array) -> Array:
+        return y[:, 0].astype(np.int64)
+
+    def _own(self, y: Array) -> tuple[Array, Array]:
+        return np.arange(y.shape[0]), y[:, 0].astype(np.intp)
+
+    def _margins(self, y: Array, score: Array) -> tuple[Array, Array]:
+        """Labels +1 and margins z_y − z_r as the loss of the margin reads them, one column."""
+        margins = score[self._own(y)][:, None] - score
+        return np.ones((margins.size, 1)), margins.reshape(-1, 1)
+
+    def _shared(self, y: Array, each: Array) -> Array:
+        """Values of all pairs over k, shape (m, k), without those of the pair (y, y)."""
+        each = each.reshape(-1, self.n_classes) / self.n_classes
+        each[self._own(y)] = 0.0
+        return each
+
+    def value(self, y: Array, score: Array) -> Array:
+        return self._shared(y, self.margin.value(*self._margins(y, score))).sum(axis=1)
+
+    def gradient(self, y: Array, score: Array) -> Array:
+        gradient = self._shared(y, -self.margin.gradient(*self._margins(y, score)))
+        gradient[self._own(y)] = -gradient.sum(axis=1)
+        return gradient
+
+    def local_curvature(self, y: Array, score: Array) -> Array | None:
+        return self._star(y, self.margin.local_curvature(*self._margins(y, score)))
+
+    def model_curvature(self, y: Array, score: Array) -> Array | None:
+        return self._star(y, self.margin.model_curvature(*self._margins(y, score)))
+
+    def _star(self, y: Array, each: Array | None) -> Array | None:
+        if each is None:
+            return None
+        local = self._shared(y, each)
+        local[self._own(y)] = local.sum(axis=1)
+        return local
+
+    def conjugate(self, y: Array, dual: Array) -> Array:
+        push = -self.n_classes * dual
+        push[self._own(y)] = 0.0
+        value = self._shared(y, self.margin.conjugate(np.ones((push.size, 1)), push.reshape(-1, 1))).sum(axis=1)
+        return np.where(np.abs(dual.sum(axis=1)) <= 1e-9 * (1.0 + np.abs(dual).max(axis=1)), value, np.inf)
+
+    def balance(self, y: Array, dual: Array, weight: Array) -> Array:
+        # Σ_i s_i v_i = 0 says that as much is pushed out of every class as into it: a circulation between classes
+        own = self._own(y)
+        push = dual.copy()
+        push[own] = 0.0
+        flow = self._flow(own[1], weight, np.maximum(push, 0.0)) + self._flow(own[1], weight, np.maximum(-push, 0.0)).T
+        cut = circulation_cut(flow)
+        push *= 1.0 - np.where(push > 0.0, cut[own[1]], cut.T[own[1]])
+        push[own] = -push.sum(axis=1)
+        return push
+
+    def _flow(self, codes: Array, weight: Array, push: Array) -> Array:
+        """Weight pushed from every class to every other."""
+        each = [np.bincount(codes, weight * push[:, r], minlength=self.n_classes) for r in range(self.n_classes)]
+        return np.stack(each, axis=1)
+
+    def start(self, y: Array, weight: Array) -> Array:
+        share = np.bincount(y[:, 0].astype(np.intp), weight, minlength=self.n_classes)
+        best = self._pairs_alone(share)
+        classes = np.arange(self.n_classes, dtype=float)[:, None]
+        for width in (1.0,) if self.smooth else 10.0 ** -np.arange(10.0):
+            loss = self.smoothed(width)
+
+            def mean(constant: Array, loss: Loss = loss) -> tuple[float, Array]:
+                score = np.broadcast_to(constant, (self.n_classes, self.n_classes))
+                return float(share @ loss.value(classes, score)), share @ loss.gradient(classes, score)
+
+            if np.abs(mean(best)[1]).max() > 1e-13 * share.sum():
+                best = minimize(mean, best, jac=True, method="BFGS", options={"gtol": 1e-13 * share.sum()}).x
+        return best - best.mean()
+
+    def _pairs_alone(self, share: Array) -> Array:
+        """Means of the best differences of all pairs: the best constants where these agree with each other."""
+        difference = np.zeros((self.n_classes, self.n_classes))
+        both = np.array([[1.0], [-1.0]])
+        for c in range(self.n_classes):
+            for r in range(c):
+                difference[c, r] = self.margin.start(both, share[[c, r]])[0] if share[c] + share[r] > 0 else 0.0
+                difference[r, c] = -difference[c, r]
+        return difference.mean(axis=1)
+
+    def smoothed(self, width: float) -> Loss:
+        margin = self.margin.smoothed(width)
+        return self if margin is self.margin else Pairwise(margin, self.n_classes)
+
+    def decode(self, score: Array) -> Array:
+        log_odds = logit(self.margin.decode(np.ones((1, 1)))[0, 0])  # that a margin of 1 stands for
+        return softmax_rows(log_odds * score, axis=1)
+
+
+class PairwiseLogistic(Pairwise):
     r"""Pairwise logistic loss ℓ = (1/k) Σ_{r≠y} ln(1 + e^{z_r − z_y}); ``y`` has one column of class codes 0 … k−1.
 
-    The factor 1/k is that of P2, so that `alpha` is the ν of the paper; the constant (ln 2)/k of the term r = y is
-    left out. Scores whose differences are log-odds are its population optimum, so `decode` is the softmax.
+    The factor 1/k is that of P2, so that with weights 1/m `alpha` is the ν of the paper; the constant (ln 2)/k of the
+    pair (y, y) is left out. Scores whose differences are log-odds are its population optimum: `decode` is the softmax.
 
     Parameters
     ----------
@@ -36,70 +187,8 @@ class PairwiseLogistic(Loss):
     array([3.])
     """
 
-    curvature = 0.25
-    room = 0.5
-    kernel = (PAIRWISE, 0.0, 0.0)
-    multiclass = True
-
     def __init__(self, n_classes: int) -> None:
-        self.n_classes = n_classes
-
-    def n_outputs(self, y: Array) -> int:
-        return self.n_classes
-
-    def pivot(self, y: Array) -> Array:
-        return y[:, 0].astype(np.int64)
-
-    def _own(self, y: Array) -> tuple[Array, Array]:
-        return np.arange(y.shape[0]), y[:, 0].astype(np.intp)
-
-    def _rise(self, y: Array, score: Array) -> Array:
-        """z_r − z_y, and −inf for the own class, which has no term."""
-        own = self._own(y)
-        rise = score - score[own][:, None]
-        rise[own] = -np.inf
-        return rise
-
-    def value(self, y: Array, score: Array) -> Array:
-        return np.logaddexp(0.0, self._rise(y, score)).sum(axis=1) / self.n_classes
-
-    def split(self, y: Array, score: Array) -> tuple[Array, Array]:
-        up = expit(self._rise(y, score)) / self.n_classes
-        down = np.zeros_like(up)
-        down[self._own(y)] = up.sum(axis=1)
-        return up, down
-
-    def gradient(self, y: Array, score: Array) -> Array:
-        up, down = self.split(y, score)
-        return up - down
-
-    def local_curvature(self, y: Array, score: Array) -> Array:
-        rise = self._rise(y, score)
-        local = expit(rise) * expit(-rise) / self.n_classes
-        local[self._own(y)] = local.sum(axis=1)
-        return local
-
-    def conjugate(self, y: Array, dual: Array) -> Array:
-        own = self._own(y)
-        odds = dual * self.n_classes
-        odds[own] = 0.0
-        inside = (odds >= 0.0) & (odds <= 1.0 + 1e-12)
-        level = np.abs(dual.sum(axis=1)) <= 1e-9
-        odds = np.clip(odds, 0.0, 1.0)
-        value = -(entr(odds) + entr(1.0 - odds)).sum(axis=1) / self.n_classes
-        return np.where(inside.all(axis=1) & level, value, np.inf)
-
-    def balance(self, y: Array, dual: Array, weight: Array) -> Array:
-        # Σ_i s_i v_i = 0 says that as much is pushed out of every class as into it: a circulation between classes
-        own = self._own(y)
-        push = np.maximum(dual, 0.0)
-        push[own] = 0.0
-        flow = np.stack(
-            [np.bincount(own[1], weight * push[:, r], minlength=self.n_classes) for r in range(self.n_classes)], axis=1
-        )
-        push *= 1.0 - circulation_cut(flow)[own[1]]
-        push[own] = -push.sum(axis=1)
-        return push
+        super().__init__(Logistic(), n_classes)
 
     def start(self, y: Array, weight: Array) -> Array:
         # every pair of classes alone has the optimum b_c − b_r = ln(share_c/share_r), so all of them together
@@ -107,6 +196,9 @@ class PairwiseLogistic(Loss):
 
     def decode(self, score: Array) -> Array:
         return softmax_rows(score, axis=1)
+
+    def __repr__(self) -> str:
+        return f"PairwiseLogistic({self.n_classes})"
 
 
 def circulation_cut(flow: Array) -> Array:
