@@ -27,7 +27,7 @@ from sparseboost.hypotheses.columns import Columns
 from sparseboost.hypotheses.tree import Tree
 
 SAME = 1e-12  # columns whose squared distance is at most this share of their size are one hypothesis
-PARALLEL = 0.9  # directions whose signals have a larger cosine are one direction
+NOTHING = 1e-12  # a direction with a smaller share of the gradient is rounding
 SEEDS = np.iinfo(np.int32).max
 
 
@@ -205,29 +205,32 @@ class LearnedDictionary(Dictionary):
 
     # -- learning -----------------------------------------------------------------------------------------
 
-    def _directions(self, force: Array, dual_norm: DualNorm, count: int, above: float) -> list[Array]:
+    def _directions(self, force: Array, dual_norm: DualNorm, count: int, above: float) -> Array:
         """Directions u, best first, at most one per output; hypotheses are learned from −force · u.
 
         A learner that could follow −force · u perfectly would reach the correlation below, and its dual norm says how
         good the direction is: single outputs win for ℓ1, leading singular vectors for ℓ1/ℓ2, their signs for ℓ1/ℓ∞.
+        What one direction explains is taken away before the next is looked for.
         """
         share = force[self._rows] / np.sqrt(self.weight[self._rows])[:, None]
-        product = share.T @ share
-        singular = np.linalg.eigh(product)[1].T[::-1]
-        some = np.concatenate([singular, np.sign(singular), np.eye(force.shape[1])])
-        some = np.concatenate([some, -some])
-        size = np.sqrt(np.maximum(np.einsum("ur,rs,us->u", some, product, some), 0.0))
-        some, size = some[size > 0], size[size > 0]
-        some = some / size[:, None]
-        reached = dual_norm(-some @ product)
-        chosen: list[Array] = []
-        for place in np.argsort(-reached, kind="stable"):
-            direction = some[place]
-            enough = chosen and not reached[place] > above * self._input_costs.min()
-            if enough or len(chosen) >= min(count, force.shape[1]) or not reached[place] > 0:
+        whole = share.T @ share
+        product, chosen = whole, np.empty((0, force.shape[1]))
+        while len(chosen) < min(count, force.shape[1]):
+            singular = np.linalg.eigh(product)[1].T[::-1]
+            some = np.concatenate([singular, np.sign(singular), np.eye(force.shape[1])])
+            some = np.concatenate([some, -some])
+            energy = np.einsum("ur,rs,us->u", some, product, some)
+            some, energy = some[energy > NOTHING * np.trace(whole)], energy[energy > NOTHING * np.trace(whole)]
+            if energy.size == 0:
                 break
-            if all(abs(direction @ product @ other) < PARALLEL for other in chosen):
-                chosen.append(direction)
+            some = some / np.sqrt(energy)[:, None]
+            reached = dual_norm(-some @ product)
+            best = int(np.argmax(reached))
+            if not reached[best] > (above * self._input_costs.min() if len(chosen) else 0.0):
+                break
+            direction = some[best] - (chosen @ whole @ some[best]) @ chosen
+            product = product - np.outer(product @ direction, product @ direction)
+            chosen = np.vstack([chosen, direction])
         return chosen
 
     def _learn(self, signal: Array) -> None:
