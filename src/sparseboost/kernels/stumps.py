@@ -89,21 +89,31 @@ def cut(values, mass, indptr, implicit, zero_mass, most, room, lows, highs, n_va
 
 @compiled
 def encode(values, indptr, starts, highs, n_values, codes):
-    """Bin of every value: the first whose largest value is not below it; one past the last for missing values."""
+    """Bin of every value: the first whose largest value is not below it; one past the last for missing values.
+
+    Many binary searches go step by step together: the processor need not guess, and works on several at once.
+    """
+    together = 256
+    place = np.empty(together, dtype=np.int64)
+    most = max(n_values.max(), 1) if n_values.size else 1
+    edges = np.empty(2 * most)
     for j in range(n_values.size):
-        n = n_values[j]
-        edges = highs[starts[j] : starts[j] + n]
-        for p in range(indptr[j], indptr[j + 1]):
-            value = values[p]
-            if value != value:
-                codes[p] = n
-                continue
-            low, length = 0, n - 1
-            while length > 0:  # without a branch that depends on the data
-                half = (length + 1) >> 1
-                low = low + half if edges[low + half - 1] < value else low
-                length -= half
-            codes[p] = low
+        n, size = n_values[j], 1
+        while size < n:
+            size *= 2
+        edges[: max(n - 1, 0)] = highs[starts[j] : starts[j] + n - 1]
+        edges[max(n - 1, 0) : size] = np.inf
+        for first in range(indptr[j], indptr[j + 1], together):
+            count = min(together, indptr[j + 1] - first)
+            place[:] = 0
+            half = size >> 1
+            while half > 0:
+                for i in range(count):
+                    at = place[i]
+                    place[i] = at + half if edges[at + half - 1] < values[first + i] else at
+                half >>= 1
+            for i in range(count):
+                codes[first + i] = n if values[first + i] != values[first + i] else place[i]
 
 
 @compiled
@@ -175,6 +185,37 @@ def inside_sums(sums, starts, n_values, categorical, offsets, first, last, out):
                     out[to + 1 + t, r] = out[to + t - (n - 1), r] + sums[at + n, r]
 
 
+@compiled
+def strongest(sums, total, starts, n_values, categorical, cost, offsets, signs, first, last):
+    """Largest |Σ_i force_i h(x_i)| / cost over inputs first ≤ j < last, from the sums per bin of a force.
+
+    Return it, and of the first hypothesis that has it up to rounding: its value, its correlation, its key, its input,
+    and the lowest, the highest and one more code where it holds.
+    """
+    largest, best, found, key, own, lower, upper, extra = 0.0, 0.0, 0.0, -1, -1, 0, 0, -1
+    for j in range(first, last):
+        count, n, at = offsets[j + 1] - offsets[j], n_values[j], starts[j] - starts[first]
+        if count == 0:
+            continue
+        for turn in range(2 if count > n - 1 and not categorical[j] else 1):  # once more with missing values inside
+            inside = sums[at + n, 0] if turn else 0.0
+            for t in range(-turn, n if categorical[j] else n - 1):
+                if categorical[j]:
+                    inside = sums[at + t, 0]
+                elif t >= 0:
+                    inside += sums[at + t, 0]
+                correlation = 2.0 * inside - total if signs else inside
+                value = abs(correlation) / cost[j]
+                if value <= largest:
+                    continue
+                largest = value
+                if value > best * (1.0 + 1e-12):  # what only rounding makes larger is a tie
+                    best, found, own = value, correlation, j
+                    lower, upper, extra = (t if categorical[j] else 0), t, (n if turn else -1)
+                    key = offsets[j] + t + (n if turn else 0)
+    return largest, best, found, key, own, lower, upper, extra
+
+
 @compiled_inside
 def _peaks(value, other, above, reach, tier):
     """Tier 1 for local maxima along one input that are no smaller than the other direction, 2 within ± reach too."""
@@ -237,6 +278,14 @@ def interval_columns(codes, indices, indptr, zero_code, inputs, lower, upper, ex
             code = np.int64(codes[q])
             i = indices[q] if sparse else q - first
             line[i] = yes if low <= code <= high or code == more else no
+
+
+@compiled
+def interval_column(codes, lower, upper, extra, inside, outside, out):
+    """One column of `interval_columns`, from the codes of one input of dense data."""
+    for i in range(out.size):
+        code = np.int64(codes[i])
+        out[i] = inside if lower <= code <= upper or code == extra else outside
 
 
 @compiled
