@@ -12,6 +12,7 @@ from sparseboost.kernels.compile import compiled, compiled_inside
 from sparseboost.kernels.kinds import AWAY, CONSTANT, FORWARD, LINE_SEARCH
 
 NO_REST = 1e-12  # share of the radius below which the point counts as lying on the sphere
+TIE = 1e-9  # two steps that promise the same up to this: after 0 was left, ±radius·e_j often do
 MADE, MISSING, SMALL, STUCK = range(4)  # why `rounds` returned
 
 
@@ -56,7 +57,7 @@ def retreat(radius, best, pulls, targets, energies, weights, p, q):
             if pull < lowest:
                 worst, lowest = a, pull
     inner = p - q
-    if worst == -2 or total == 0.0 or radius * abs(best) - inner >= inner - lowest:
+    if worst == -2 or total == 0.0 or (1.0 + TIE) * (radius * abs(best) - inner) >= inner - lowest:
         return -1, 1.0, 0.0, False
     sign = 0.0
     if worst == -1:
@@ -112,7 +113,7 @@ def rounds(
             norm += abs(weights[a])
             count += weights[a] != 0.0
         pull = abs(c[j])
-        gap = (norm if kind == FORWARD else radius) * pull - (p - q)
+        gap = (norm if kind == FORWARD else radius) * pull - (p - q) if pull > 0.0 else 0.0
         losses[i], pulls[i], gaps[i], active[i] = half - p + 0.5 * q, pull, gap, count
         if (may_stop or i > 0) and (pull if kind == FORWARD else gap) <= limit:
             return i, SMALL, j

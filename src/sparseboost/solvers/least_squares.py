@@ -36,7 +36,10 @@ class LeastSquares:
     @cached_property
     def mean(self) -> float:
         """What centring takes from y."""
-        return float(self.weight @ self.y) if self.fit_intercept else 0.0
+        if not self.fit_intercept:
+            return 0.0
+        first = self.y[np.argmax(self.weight)]  # shifted by it, so that a constant y leaves exactly nothing
+        return float(first + self.weight @ (self.y - first))
 
     @cached_property
     def target(self) -> Array:

@@ -163,8 +163,9 @@ class StagewiseCourse(Course):
     def step(self, state: Walk, look: Look, monitor: Monitor) -> Walk:
         before = state.rounds
         measures = state.advance(1 if monitor.listening else self.max_rounds - before, self.target, monitor)
-        for record in self._records(state, measures, before)[1:]:
-            monitor.record(self.target, **record)
+        if measures.losses.size > 1:
+            for record in self._records(state, measures, before)[1:]:
+                monitor.record(self.target, **record)
         self.dropped += int(measures.left.sum())
         return state
 

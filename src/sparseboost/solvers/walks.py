@@ -68,7 +68,7 @@ class Walk(ABC):
     """
 
     def __init__(self, question: LeastSquares, kind: int, number: float, radius: float) -> None:
-        self.question, self.kind, self.number, self.radius = question, kind, number, radius
+        self.question, self.kind, self.number, self.radius = question, kind, float(number), float(radius)
         self.keys = np.empty(0, np.int64)
         self.means, self.energies, self.weights = np.empty(0), np.empty(0), np.empty(0)
         self.rounds = 0
@@ -112,7 +112,7 @@ class Walk(ABC):
         measures = Measures.empty(1)
         measures.losses[0] = 0.5 * self.question.energy - p + 0.5 * q
         measures.pulls[0] = pull
-        measures.gaps[0] = norm * pull - (p - q)
+        measures.gaps[0] = norm * pull - (p - q) if pull > 0.0 else 0.0
         measures.active[0] = np.count_nonzero(self.weights)
         return measures
 
@@ -174,7 +174,7 @@ class GramWalk(Walk):
 
     def _rounds(self, steps: Steps, measures: Measures, made: int, limit: float) -> tuple[int, int, int]:
         return kernels.stagewise.rounds(
-            self.kind, float(self.number), float(self.radius), self.rounds, float(limit), made > 0,
+            self.kind, self.number, self.radius, self.rounds, limit, made > 0,
             self._correlation, self._start, self.keys, self._slots, self._rows, self._gram, self.energies, self.weights,
             self._moments, 0.5 * self.question.energy,
             steps.keys[made:], steps.factors[made:], steps.values[made:], measures.left[made:],
@@ -202,57 +202,59 @@ class SearchWalk(Walk):
 
     def __init__(self, question: LeastSquares, kind: int, number: float, radius: float) -> None:
         super().__init__(question, kind, number, radius)
-        self._residual = question.target.copy()
+        self._residual = question.target
         self._targets = np.empty(0)  # X_jᵀy of the hypotheses met
         self._places: dict[int, int] = {}
-        self._seen = -1
-
-    def measure(self) -> Measures:
-        question = self.question
-        if self._seen < self.rounds:
-            self._look()
-        fit = question.target - self._residual
-        return self._measures(self._pull, question.inner(question.target, fit), question.inner(fit, fit))
+        self._look()
 
     def _look(self) -> None:
-        found = self.question.search(self._residual)
-        self._pull, self._seen = float(found.violation), self.rounds
-        self._best = self._place(int(found.keys[0])) if found.keys.size else -1
+        """Search once a round; the rest follows from what was found."""
+        question = self.question
+        found = question.search(self._residual)
+        fit = question.target - self._residual
+        self._p, self._q = question.inner(question.target, fit), question.inner(fit, fit)
+        self._pull = float(found.violation)
+        if found.keys.size == 0:  # nothing pulls, or a heuristic found nothing that does
+            self.stuck = True
+        else:
+            key = int(found.keys[0])
+            if key in self._places:
+                self._column = question.column(key)[0]
+            else:
+                self._places[key] = self.keys.size
+                self._column = self._meet(key)
+                self._targets = np.append(self._targets, question.inner(self._column, question.target))
+            self._best = self._places[key]
 
-    def _place(self, key: int) -> int:
-        if key not in self._places:
-            self._places[key] = self.keys.size
-            self._targets = np.append(self._targets, self.question.inner(self._meet(key), self.question.target))
-        return self._places[key]
+    def measure(self) -> Measures:
+        return self._measures(self._pull, self._p, self._q)
 
     def advance(self, most: int, limit: float, monitor: Monitor) -> Measures:
         measures = self.measure()
-        place, factor, value, measures.left[0] = self._choose(measures)
-        column, _ = self.question.column(int(self.keys[place]))
-        self.stuck = factor == 1.0 and value == self.weights[place]
+        place, factor, value, measures.left[0] = self._choose()
+        column = self._column if place == self._best else self.question.column(int(self.keys[place]))[0]
+        self.stuck = bool(factor == 1.0 and value == self.weights[place])
         change = value - factor * self.weights[place]
         self._residual = factor * self._residual + (1.0 - factor) * self.question.target - change * column
         self.weights *= factor
         self.weights[place] = value
         self._steps.append(Steps(self.keys[[place]], np.array([factor]), np.array([value])))
         self.rounds += 1
+        self._look()
         return measures
 
-    def _choose(self, measures: Measures) -> tuple[int, float, float, bool]:
+    def _choose(self) -> tuple[int, float, float, bool]:
+        """Place, factor and value of the next round, and whether it only drops a vertex."""
         best, question = self._best, self.question
-        fit = question.target - self._residual
-        p, q = question.inner(question.target, fit), question.inner(fit, fit)
         if self.kind == AWAY:
             pulls = question.dictionary.columns(self.keys).correlate(question.force(self._residual))[:, 0]
             away = kernels.stagewise.retreat(
-                self.radius, self._pull, pulls, self._targets, self.energies, self.weights, p, q
+                self.radius, self._pull, pulls, self._targets, self.energies, self.weights, self._p, self._q
             )
             if away[0] >= 0:
                 return away
-        column, _ = question.column(int(self.keys[best]))
-        pull = question.inner(column, self._residual)
         factor, value = kernels.stagewise.choose(
-            self.kind, float(self.number), float(self.radius), self.rounds, pull, self._targets[best],
-            self.energies[best], p, q, self.weights[best],
+            self.kind, self.number, self.radius, self.rounds, question.inner(self._column, self._residual),
+            self._targets[best], self.energies[best], self._p, self._q, self.weights[best],
         )  # fmt: skip
         return best, factor, value, False
