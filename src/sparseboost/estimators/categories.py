@@ -26,7 +26,8 @@ def encode_categories(X: Any, listed: Any, known: dict[int, list[Any]] | None) -
     """
     columns = list(getattr(X, "columns", [])) if _is_frame(X) else None
     if known is None:
-        names = _listed(listed, columns, np.shape(X)[1] if np.ndim(X) == 2 or columns is not None else 0)
+        width = 0 if listed is None else np.shape(X)[1] if np.ndim(X) == 2 or columns is not None else 0
+        names = _listed(listed, columns, width)
         chosen = sorted(names | ({j for j, c in enumerate(columns) if _is_category(X[c])} if columns else set()))
         known = {j: _labels(X[columns[j]] if columns else _column(X, j)) for j in chosen}
     if not known:

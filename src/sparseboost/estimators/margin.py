@@ -236,16 +236,17 @@ class MarginBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator
 
     def _fitted(self, mixture: Mixture, game: Game) -> dict[str, Any]:
         """The fitted attributes that make predictions, if the fit ended here."""
+        keys = np.array([key for key, _ in mixture.atoms], dtype=np.int64)
+        factors = np.array([sign for _, sign in mixture.atoms]) / game.dictionary.cost(keys)
+        met = [signed(game.dictionary.hypothesis(int(key)), float(f)) for key, f in zip(keys, factors, strict=True)]
         used = np.flatnonzero(mixture.weight)
-        keys = np.array([mixture.atoms[j][0] for j in used], dtype=np.int64)
-        signs = np.array([mixture.atoms[j][1] for j in used])
-        factors = signs / game.dictionary.cost(keys)
-        active = [signed(game.dictionary.hypothesis(int(key)), float(f)) for key, f in zip(keys, factors, strict=True)]
+        active = [met[j] for j in used]
         return {
             "hypotheses_": active,
             "weights_": mixture.weight[used].copy(),
             "n_active_": len(active),
             "inputs_used_": np.array(sorted({j for h in active for j in h.inputs}), dtype=np.int64),
+            "_met": met,
         }
 
     def _record(self, solution: MarginSolution, game: Game) -> None:
@@ -256,9 +257,6 @@ class MarginBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator
         self.converged_, self.stopping_reason_ = solution.converged, solution.reason
         self.n_rounds_, self.history_ = solution.n_rounds, solution.history
         self.certificate_scope_ = "space" if game.dictionary.exact else "induced"
-        keys = np.array([key for key, _ in mixture.atoms], dtype=np.int64)
-        self._met = [game.dictionary.hypothesis(int(key)) for key in keys]
-        self._factors = np.array([sign for _, sign in mixture.atoms]) / game.dictionary.cost(keys)
         self._trail = {
             "scale": np.array([scale for scale, _, _ in mixture.trail]),
             "start": np.cumsum([0, *(len(positions) for _, positions, _ in mixture.trail)]),
@@ -296,8 +294,7 @@ class MarginBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator
         check_is_fitted(self)
         X = self._check_predict(X)  # now, not when the first stage is asked for
         outputs = evaluate(self._met, X)
-        outputs = (outputs.toarray() if sp.issparse(outputs) else outputs) * self._factors
-        return self._stages(outputs)
+        return self._stages(outputs.toarray() if sp.issparse(outputs) else outputs)
 
     def _stages(self, outputs: Array) -> Iterator[Array]:
         score, total, trail = np.zeros(outputs.shape[0]), 0.0, self._trail
@@ -321,11 +318,12 @@ class MarginBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator
         ndarray of shape (n_samples,)
             Predicted classes.
         """
-        return self.classes_[(self._score(X) > 0).astype(int)]
+        score = self._score(X)
+        return self.classes_[(score > 0).astype(int)]
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield the predictions of the model as it was before each round and at the end."""
-        return (self.classes_[(score > 0).astype(int)] for score in self.staged_decision_function(X))
+        return (self.classes_[(votes > 0).astype(int)] for votes in self.staged_decision_function(X))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Array:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,6 +42,19 @@ class Candidates:
     violation: float
     correlation: Array | None = None
     visited: int | None = None
+
+
+class Strongest(NamedTuple):
+    """The hypothesis with the largest |Σ_i force_i h(x_i)| / cost: its key, its outputs, and what the search measured.
+
+    `violation` is the maximum over all hypotheses, as in `Candidates`.
+    """
+
+    key: int
+    violation: float
+    correlation: float
+    cost: float
+    outputs: Array
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,13 @@ class Context:
             return np.ones(n_features)
         return np.asarray(self.feature_costs, dtype=float)
 
+    def joint_cost(self, inputs: Sequence[int]) -> float:
+        """Cost of a hypothesis that looks at these inputs: what they cost together; 1 where no costs are given."""
+        if self.feature_costs is None:
+            return 1.0
+        cost = np.asarray(self.feature_costs, dtype=float)
+        return float(cost[list(inputs)].sum()) if len(inputs) else float(cost.min())
+
 
 class Hypothesis(ABC):
     """One weak hypothesis; its `repr` is what a person reads.
@@ -122,6 +142,10 @@ def evaluate(hypotheses: Sequence[Hypothesis], X: Any) -> Any:
     return out
 
 
+def _size(correlation: Array) -> Array:
+    return np.abs(correlation[:, 0])
+
+
 class Dictionary(ABC):
     """A space of hypotheses bound to data.
 
@@ -129,9 +153,12 @@ class Dictionary(ABC):
     ----------
     exact : bool
         Whether `search` returns true maxima, so that certificates hold over the whole space.
+    within_one : bool
+        Whether all outputs are known to lie in [−1, 1].
     """
 
     exact: bool = True
+    within_one: bool = False
 
     @abstractmethod
     def search(
@@ -162,6 +189,19 @@ class Dictionary(ABC):
             (keys, correlations) → scores; larger is better and only positive ones are returned.
             The default ranks by dual norm over cost. A space too large for it ranks a short list.
         """
+
+    def strongest(self, force: Array) -> Strongest | None:
+        """The best answer to a force of shape (m,) when weights of either sign cost the same; None if all are 0.
+
+        It is what boosting asks every round; a space may answer it faster than by a search.
+        """
+        found = self.search(force[:, None], _size, 1)
+        if found.keys.size == 0:
+            return None
+        keys = found.keys[:1]
+        matrix = self.columns(keys).matrix
+        outputs = (matrix.toarray() if sp.issparse(matrix) else matrix)[:, 0]
+        return Strongest(int(keys[0]), found.violation, float(force @ outputs), float(self.cost(keys)[0]), outputs)
 
     @abstractmethod
     def columns(self, keys: Array) -> Columns:

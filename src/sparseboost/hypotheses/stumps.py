@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from sparseboost.hypotheses.base import (
     Hypothesis,
     HypothesisSpace,
     Rank,
+    Strongest,
 )
 from sparseboost.hypotheses.columns import Columns
 from sparseboost.hypotheses.stump_bins import Bins, blocks, in_threads, make_bins
@@ -115,6 +117,8 @@ class StumpDictionary(Dictionary):
     categories in the order in which searches met them.
     """
 
+    within_one = True
+
     def __init__(self, bins: Bins, context: Context, space: Stumps) -> None:
         self.bins = bins
         self.space = space
@@ -129,6 +133,7 @@ class StumpDictionary(Dictionary):
         several = bins.categorical & (bins.n_values > 1) & (space.categories == "subsets")
         self.set_inputs = np.flatnonzero(several)
         self._most_categories = int(bins.n_values[several].max(initial=0))
+        self._parts = blocks(np.maximum(bins.work, np.diff(bins.starts)))
         self._sets: list[SetOfCategories] = []
         self._key_of_set: dict[SetOfCategories, int] = {}
         self.exact = searched_exactly(self._most_categories, 2)
@@ -148,7 +153,7 @@ class StumpDictionary(Dictionary):
         k = force.shape[1]
         self.exact = searched_exactly(self._most_categories, k)
         look = Look(self, force, dual_norm, count * (1 if rank is None else SHORT_LIST), above, exclude)
-        parts = blocks(np.maximum(self.bins.work, np.diff(self.bins.starts)) * k)
+        parts = self._parts if k == 1 else blocks(np.maximum(self.bins.work, np.diff(self.bins.starts)) * k)
         found = in_threads(look, parts, self._context.n_jobs)
         worst = max((part.worst for part in found), default=0.0)
         if count <= 0 or not found:
@@ -163,6 +168,31 @@ class StumpDictionary(Dictionary):
             chosen = chosen[best(value[chosen], tier[chosen], count)]
         chosen = chosen[value[chosen] > 0]
         return Candidates(keys[chosen[np.argsort(-value[chosen], kind="stable")]], worst)
+
+    def strongest(self, force: Array) -> Strongest | None:
+        if self.set_inputs.size:
+            return super().strongest(force)
+        force = np.ascontiguousarray(force, dtype=np.float64)[:, None]
+        parts = in_threads(partial(self._strongest_of, force, force.sum(axis=0)), self._parts, self._context.n_jobs)
+        largest = max((part[0] for part in parts), default=0.0)
+        if largest == 0.0:
+            return None
+        found = next(part for part in parts if part[1] * (1.0 + 1e-12) >= largest)
+        _, _, correlation, key, j, lower, upper, extra = found
+        if self.bins.sparse:
+            outputs = self.columns(np.array([key])).matrix[:, 0]
+        else:
+            outputs = np.empty(force.size)
+            yes, no = levels(self.space.outputs, False)
+            kernels.stumps.interval_column(self.bins.codes[j], lower, upper, extra, yes, no, outputs)
+        return Strongest(key, largest, correlation, float(self.input_cost[j]), outputs)
+
+    def _strongest_of(self, force: Array, total: Array, part: tuple[int, int]) -> tuple[Any, ...]:
+        bins = self.bins
+        sums, signs = bins.sums(force, total, *part), self.space.outputs == "sign"
+        return kernels.stumps.strongest(
+            sums, total[0], bins.starts, bins.n_values, bins.categorical, self.input_cost, self.offsets, signs, *part
+        )
 
     def _register(self, found: Found) -> Array:
         """Keys of what a search found; a new set of categories gets the next one."""

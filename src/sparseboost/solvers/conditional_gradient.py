@@ -89,9 +89,9 @@ class ConditionalGradient(MarginSolver):
         mixture = Mixture(game.y.size, keep_columns=self.direction != "toward")
         return ConditionalState(mixture, game.prior, 0.0)
 
-    def gap(self, game: Game, state: MarginState, edge: float, high: float) -> float:
+    def gap(self, game: Game, state: MarginState, bracket: Bracket) -> float:
         """Frank–Wolfe gap of the loss (T3)."""
-        return self.radius * edge - float(state.weight @ state.mixture.score)
+        return self.radius * bracket.edge - float(state.weight @ state.mixture.score)
 
     def step(self, game: Game, state: MarginState, reply: Reply, rounds: int) -> None:
         assert isinstance(state, ConditionalState)
@@ -154,7 +154,7 @@ class ConditionalGradient(MarginSolver):
         worst = int(used[edges.argmin()])
         return worst, float(weight[worst] / self.radius), mixture.columns[:, worst]
 
-    def bound(self, game: Game, state: MarginState, bracket: Bracket) -> float:
+    def bound(self, game: Game, state: MarginState, bracket: Bracket, gap: float) -> float:
         assert isinstance(state, ConditionalState)
         total, radius = state.mixture.total, self.radius
         if total == 0.0:

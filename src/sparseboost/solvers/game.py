@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from sparseboost.hypotheses import Dictionary, Enumerable
 
@@ -55,7 +54,7 @@ class Game:
     """
 
     def __init__(self, dictionary: Dictionary, y: Array, prior: Array) -> None:
-        self.within_one = isinstance(dictionary, Enumerable)
+        self.within_one = dictionary.within_one or isinstance(dictionary, Enumerable)
         if isinstance(dictionary, Enumerable):
             reach, cost = dictionary.reach(prior), dictionary.cost(np.arange(dictionary.size))
             if np.any(reach > cost):
@@ -68,30 +67,15 @@ class Game:
 
     def reply(self, weight: Array) -> Reply | None:
         """The best hypothesis under this distribution; None if every edge is 0."""
-        force = (weight * self.y)[:, None]
-        found = self.dictionary.search(force, absolute, 1)
-        if found.keys.size == 0:
+        found = self.dictionary.strongest(weight * self.y)
+        if found is None:
             return None
-        key = int(found.keys[0])
-        column = self.column(key)
-        correlation = float(weight @ column)
-        sign = -1 if correlation < 0.0 else 1
-        if sign < 0:
-            column = -column
+        sign = -1 if found.correlation < 0.0 else 1
+        column = found.outputs * self.y
+        if sign < 0 or found.cost != 1.0:
+            column *= sign / found.cost
         reach = 1.0 if self.within_one else max(1.0, float(np.abs(column).max()))
-        return Reply((key, sign), max(abs(correlation), found.violation), column, reach)
-
-    def column(self, key: int) -> Array:
-        """y_i h(x_i) of every example."""
-        keys = np.array([key])
-        matrix: Any = self.dictionary.columns(keys).matrix
-        outputs = (matrix.toarray() if sp.issparse(matrix) else matrix)[:, 0]
-        return self.y * outputs / self.dictionary.cost(keys)[0]
-
-
-def absolute(correlation: Array) -> Array:
-    """|edge|: a hypothesis and its negation are both allowed."""
-    return np.abs(correlation[:, 0])
+        return Reply((found.key, sign), found.violation, column, reach)
 
 
 class Mixture:

@@ -56,13 +56,13 @@ class LPBoost(MarginSolver):
         state.loss = -state.value
         state.stalled = len(state.mixture.atoms) == known
 
-    def gap(self, game: Game, state: MarginState, edge: float, high: float) -> float:
+    def gap(self, game: Game, state: MarginState, bracket: Bracket) -> float:
         """Any d that the program allows bounds its optimum by the best edge."""
         assert isinstance(state, ProgramState)
-        return high - state.value
+        return bracket.high - state.value
 
-    def bound(self, game: Game, state: MarginState, bracket: Bracket) -> float:
-        return bracket.high - state.mixture.margin  # column generation ends, but nobody knows when
+    def bound(self, game: Game, state: MarginState, bracket: Bracket, gap: float) -> float:
+        return bracket.high - bracket.margin  # column generation ends, but nobody knows when
 
 
 class HingeBall(MarginSolver):
@@ -97,18 +97,18 @@ class HingeBall(MarginSolver):
         state.weight = dual / state.mass if state.mass > 0.0 else game.prior
         state.stalled = len(state.mixture.atoms) == known
 
-    def gap(self, game: Game, state: MarginState, edge: float, high: float) -> float:
+    def gap(self, game: Game, state: MarginState, bracket: Bracket) -> float:
         """Loss minus the dual value Σu − r · max_j (Mᵀu)_j of the program's dual weights u (T3)."""
         assert isinstance(state, ProgramState)
-        return state.loss - state.mass * (1.0 - self.radius * edge)
+        return state.loss - state.mass * (1.0 - self.radius * bracket.edge)
 
-    def bound(self, game: Game, state: MarginState, bracket: Bracket) -> float:
+    def bound(self, game: Game, state: MarginState, bracket: Bracket, gap: float) -> float:
         """From s_i (1 − r·margin) ≤ loss ≤ gap + max(0, 1 − rθ*): convex in θ*, so largest at an end of the bracket."""
         if state.mixture.total == 0.0:
             return np.inf
         least, radius = float(game.prior.min()), self.radius
         short = [theta - 1.0 / radius + max(0.0, 1.0 / radius - theta) / least for theta in (bracket.low, bracket.high)]
-        return (max(short) + bracket.gap / (least * radius)) * radius / state.mixture.total
+        return (max(short) + gap / (least * radius)) * radius / state.mixture.total
 
 
 def margin_program(columns: Array, cap: Array | None = None) -> tuple[Array, Array]:

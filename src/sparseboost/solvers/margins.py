@@ -42,11 +42,16 @@ class MarginState:
 
 
 class Bracket(NamedTuple):
-    """What a round knows about the largest margin: low ≤ θ* ≤ high, and the solver's own gap."""
+    """What a round knows about the largest margin: margin ≤ θ* ≤ high, the least of the best edges so far."""
 
-    low: float
+    margin: float
+    edge: float
     high: float
-    gap: float
+
+    @property
+    def low(self) -> float:
+        """A margin that some classifier has; a hypothesis and its negation together have 0."""
+        return max(self.margin, 0.0)
 
 
 class MarginSolver(ABC):
@@ -70,12 +75,12 @@ class MarginSolver(ABC):
         """One round: let the hypothesis in and move the weights."""
 
     @abstractmethod
-    def bound(self, game: Game, state: MarginState, bracket: Bracket) -> float:
+    def bound(self, game: Game, state: MarginState, bracket: Bracket, gap: float) -> float:
         """How far the margin can be from θ* at most, as the theory of the method promises it."""
 
-    def gap(self, game: Game, state: MarginState, edge: float, high: float) -> float:
-        """How far the mixture can be from the solver's aim; `high` is the least best edge so far."""
-        return high - state.mixture.margin
+    def gap(self, game: Game, state: MarginState, bracket: Bracket) -> float:
+        """How far the mixture can be from the solver's aim, at most."""
+        return bracket.high - bracket.margin
 
 
 class MarginSolution(NamedTuple):
@@ -146,15 +151,15 @@ class _MarginCourse(Course):
         edge = 0.0 if reply is None else reply.edge
         # the best edge of a heuristic search bounds the margins of the hypotheses it has seen, not of later ones
         self.high = min(self.high, edge) if game.dictionary.exact else edge
-        margin = state.mixture.margin
-        gap = max(solver.gap(game, state, edge, self.high), 0.0)
+        bracket = Bracket(state.mixture.margin, edge, self.high)
+        gap = max(solver.gap(game, state, bracket), 0.0)
         record = {
             "edge": edge,
-            "margin": margin,
+            "margin": bracket.margin,
             "loss": state.loss,
             "active": state.mixture.active,
             "gap": gap,
-            "bound": solver.bound(game, state, Bracket(max(margin, 0.0), self.high, gap)) if rounds else np.inf,
+            "bound": solver.bound(game, state, bracket, gap) if rounds else np.inf,
         }
         reason, converged = None, False
         if reply is None or (rounds and solver.seeks_margin and edge <= self.tol):

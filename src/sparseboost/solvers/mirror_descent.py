@@ -91,7 +91,7 @@ class MirrorDescent(MarginSolver):
         tilted = self._tilt(mixture.score, game.log_prior)
         state.loss, state.weight = tilted.value, tilted.weight
 
-    def bound(self, game: Game, state: MarginState, bracket: Bracket) -> float:
+    def bound(self, game: Game, state: MarginState, bracket: Bracket, gap: float) -> float:
         assert isinstance(state, MirrorState)
         if state.length == 0.0:
             return math.inf

@@ -59,7 +59,7 @@ class GrowingBall(MarginSolver):
         state.radius += more
         _correct(game, state, self.tilt, start)
 
-    def bound(self, game: Game, state: MarginState, bracket: Bracket) -> float:
+    def bound(self, game: Game, state: MarginState, bracket: Bracket, gap: float) -> float:
         assert isinstance(state, CorrectiveState)
         return _ball_bound(game, state, self.tilt, state.inner_gap)
 
@@ -96,14 +96,14 @@ class FixedBall(MarginSolver):
         _correct(game, state, self.tilt, state.mixture.weight.copy())
         state.stalled = len(state.mixture.atoms) == known and state.loss >= before
 
-    def gap(self, game: Game, state: MarginState, edge: float, high: float) -> float:
+    def gap(self, game: Game, state: MarginState, bracket: Bracket) -> float:
         """How much ln of the loss can be above its minimum, at most."""
         assert isinstance(state, CorrectiveState)
-        return self.tilt.gap(state.ratio, self.radius * edge - float(state.weight @ state.mixture.score))
+        return self.tilt.gap(state.ratio, self.radius * bracket.edge - float(state.weight @ state.mixture.score))
 
-    def bound(self, game: Game, state: MarginState, bracket: Bracket) -> float:
+    def bound(self, game: Game, state: MarginState, bracket: Bracket, gap: float) -> float:
         assert isinstance(state, CorrectiveState)
-        return _ball_bound(game, state, self.tilt, bracket.gap)
+        return _ball_bound(game, state, self.tilt, gap)
 
 
 def _empty(game: Game, tilt: Tilt, radius: float) -> CorrectiveState:
