@@ -318,16 +318,20 @@ def test_names():
     assert repr(Trees(2, min_samples_leaf=3)) == "Trees(max_depth=2, min_samples_leaf=3)"
 
 
-def test_costs_are_those_of_the_dearest_input(rng):
+def test_a_hypothesis_costs_what_its_inputs_cost_together(rng):
     X, weight, force = data(rng, k=1)
     cost = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     dictionary = bound(DecisionTreeRegressor(max_depth=2), X, weight, feature_costs=cost)
     found = dictionary.search(force, L1().dual_norm, 1)
     tree = dictionary.hypothesis(0)
-    np.testing.assert_array_equal(dictionary.cost(found.keys), [cost[list(tree.inputs)].max()])
-    assert found.violation == pytest.approx(abs(force[:, 0] @ tree(X)) / cost[list(tree.inputs)].max())
+    np.testing.assert_array_equal(dictionary.cost(found.keys), [cost[list(tree.inputs)].sum()])
+    assert found.violation == pytest.approx(abs(force[:, 0] @ tree(X)) / cost[list(tree.inputs)].sum())
     line = bound(LinearRegression(), X, weight, feature_costs=cost)
-    np.testing.assert_array_equal(line.cost(line.search(force, L1().dual_norm, 1).keys), [5.0])
+    np.testing.assert_array_equal(line.cost(line.search(force, L1().dual_norm, 1).keys), [15.0])
+    constant = bound(DecisionTreeRegressor(max_depth=1, min_samples_leaf=M), X, weight, feature_costs=cost)
+    constant.search(force + weight[:, None], L1().dual_norm, 1)
+    assert constant.hypothesis(0).inputs == ()
+    np.testing.assert_array_equal(constant.cost(np.array([0])), [1.0])
 
 
 # -- earlier fits ----------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ class SupportVector(Hypothesis):
 class Kernel(HypothesisSpace):
     r"""All h_j(x) = K(x_j, x) for the points x_j of a support set. The search is exact.
 
-    Every hypothesis looks at all inputs; with `feature_costs` it costs as much as the dearest of them.
+    Every hypothesis looks at all inputs; with `feature_costs` it costs what they cost together.
 
     Parameters
     ----------
@@ -207,8 +207,8 @@ class KernelDictionary(BlockDictionary):
         memory: float,
         context: Context,
     ) -> None:
-        dearest = float(context.costs(X.shape[1]).max())
-        super().__init__(X.shape[0], points.shape[0], np.full(points.shape[0], dearest), context)
+        cost = np.full(points.shape[0], context.joint_cost(range(X.shape[1])))
+        super().__init__(X.shape[0], points.shape[0], cost, context)
         self.X = X
         self.points = points
         self.numbers = numbers

@@ -75,7 +75,7 @@ class Learners(HypothesisSpace):
     Σ_i s_i h(x_i)² = 1, so that penalties compare them; the least-squares fit is then the best of its class.
 
     The search is a heuristic: all that was learned is kept and searched, and the certificate covers that set. With
-    `feature_costs` a hypothesis costs as much as the dearest input it looks at.
+    `feature_costs` a hypothesis costs what the inputs it looks at cost together.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class LearnedDictionary(Dictionary):
         self.weight = np.full(m, 1.0 / m) if context.weight is None else context.weight
         self._rows = np.flatnonzero(self.weight > 0)
         self._rng = check_random_state(context.random_state)
-        self._input_costs = context.costs(X.shape[1])
+        self._context = context
         self._learned: list[Learned | Tree] = []
         self._cost: list[float] = []
         self._energy: list[float] = []
@@ -215,6 +215,7 @@ class LearnedDictionary(Dictionary):
         share = force[self._rows] / np.sqrt(self.weight[self._rows])[:, None]
         whole = share.T @ share
         product, chosen = whole, np.empty((0, force.shape[1]))
+        least = above * self._context.joint_cost(())
         while len(chosen) < min(count, force.shape[1]):
             singular = np.linalg.eigh(product)[1].T[::-1]
             some = np.concatenate([singular, np.sign(singular), np.eye(force.shape[1])])
@@ -226,7 +227,7 @@ class LearnedDictionary(Dictionary):
             some = some / np.sqrt(energy)[:, None]
             reached = dual_norm(-some @ product)
             best = int(np.argmax(reached))
-            if not reached[best] > (above * self._input_costs.min() if len(chosen) else 0.0):
+            if not reached[best] > (least if len(chosen) else 0.0):
                 break
             direction = some[best] - (chosen @ whole @ some[best]) @ chosen
             product = product - np.outer(product @ direction, product @ direction)
@@ -291,7 +292,7 @@ class LearnedDictionary(Dictionary):
         self._columns[:, key] = column
         self._learned.append(learned)
         self._energy.append(energy)
-        self._cost.append(float(max(self._input_costs[list(learned.inputs)], default=self._input_costs.min())))
+        self._cost.append(self._context.joint_cost(learned.inputs))
         return key
 
     @property
