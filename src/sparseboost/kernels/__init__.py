@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_MODULES = ("columns", "products", "quadratic", "ranking", "rows", "stagewise", "stumps", "sweeps", "trees")
+_MODULES = ("columns", "products", "quadratic", "ranking", "rows", "spaces", "stagewise", "stumps", "sweeps", "trees")
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -1,7 +1,8 @@
 """Multi-output regression trees on binned inputs: one split search, and the evaluation of whole ensembles.
 
-`codes` has one line of small integers per input, `offsets` says how many values each input has, and a row of `pull`
-is (weight · target, weight), so that one addition serves all outputs and the weight.
+Neighbouring inputs with few values share a line of `codes`: with the numbers of values (3, 4, 2) the code is
+c₀ + 3·c₁ + 12·c₂, so that one pass over the examples serves all three. A row of `pull` is (weight · target, weight), so
+that one addition serves all outputs and the weight.
 """
 
 from __future__ import annotations
@@ -11,64 +12,77 @@ import numpy as np
 from sparseboost.kernels.compile import compiled, compiled_sum
 
 EMPTY = 1e-12
-ROWS = 1024  # a block of rows that stays in the cache while all inputs of a group pass over it
 
 
 @compiled_sum
-def best_cuts(codes, offsets, rows, pull, least, first, last, gain, cut):
-    """For inputs first ≤ j < last: the cut (codes ≤ cut go left) that lowers the squared error most, and by how much.
+def best_cuts(codes, members, counts, rows, pull, least, first, last, gain, cut):
+    """For the inputs of lines first ≤ g < last: the cut (codes ≤ cut go left) that lowers the squared error most.
 
-    `rows` are the examples of the node; none means all of them. A side must weigh more than `least`. gain[j] is
-    −inf where there is no cut. Ties go to the lowest cut.
+    Line g holds inputs members[g] … members[g+1] − 1, with counts[j] values each. `rows` are the examples of the node;
+    none means all of them. A side must weigh more than `least`. gain[j] is the decrease, −inf where there is no cut.
+    Ties go to the lowest cut.
     """
     width = pull.shape[1]
     k = width - 1
-    n = rows.size if rows.size else codes.shape[1]
-    start = offsets[first]
-    sums = np.zeros((offsets[last] - start, width))
-    for low in range(0, n, ROWS):
-        high = min(low + ROWS, n)
-        for j in range(first, last):
-            line = codes[j]
-            base = offsets[j] - start
-            if rows.size:
-                for p in range(low, high):
-                    i = rows[p]
-                    bucket = base + line[i]
-                    for r in range(width):
-                        sums[bucket, r] += pull[i, r]
-            else:
-                for i in range(low, high):
-                    bucket = base + line[i]
-                    for r in range(width):
-                        sums[bucket, r] += pull[i, r]
+    largest = 1
+    for g in range(first, last):
+        size = 1
+        for j in range(members[g], members[g + 1]):
+            size *= counts[j]
+        largest = max(largest, size)
+    joint, own = np.empty((largest, width)), np.empty((largest, width))
     total, left = np.empty(width), np.empty(width)
-    for j in range(first, last):
-        base, count = offsets[j] - start, offsets[j + 1] - offsets[j]
-        total[:] = 0.0
-        for b in range(count):
-            for r in range(width):
-                total[r] += sums[base + b, r]
-        whole = 0.0
-        for r in range(k):
-            whole += total[r] * total[r]
-        whole = whole / total[k] if total[k] > 0.0 else 0.0
-        left[:] = 0.0
-        gain[j], cut[j] = -np.inf, -1
-        floor = max(least, EMPTY * total[k])  # what rounding leaves of an empty side is no side
-        for b in range(count - 1):
-            for r in range(width):
-                left[r] += sums[base + b, r]
-            below, above = left[k], total[k] - left[k]
-            if below <= floor or above <= floor:
-                continue
-            lower, upper = 0.0, 0.0
+    for g in range(first, last):
+        size = 1
+        for j in range(members[g], members[g + 1]):
+            size *= counts[j]
+        for b in range(size):
+            joint[b] = 0.0
+        line = codes[g]
+        if rows.size:
+            for p in range(rows.size):
+                here, there = joint[line[rows[p]]], pull[rows[p]]
+                for r in range(width):
+                    here[r] += there[r]
+        else:
+            for i in range(line.size):
+                here, there = joint[line[i]], pull[i]
+                for r in range(width):
+                    here[r] += there[r]
+        stride = 1
+        for j in range(members[g], members[g + 1]):
+            count = counts[j]
+            for b in range(count):
+                own[b] = 0.0
+            for b in range(size):
+                here, there = own[b // stride % count], joint[b]
+                for r in range(width):
+                    here[r] += there[r]
+            stride *= count
+            total[:] = 0.0
+            for b in range(count):
+                for r in range(width):
+                    total[r] += own[b, r]
+            whole = 0.0
             for r in range(k):
-                lower += left[r] * left[r]
-                upper += (total[r] - left[r]) * (total[r] - left[r])
-            found = lower / below + upper / above - whole
-            if found > gain[j]:
-                gain[j], cut[j] = found, b
+                whole += total[r] * total[r]
+            whole = whole / total[k] if total[k] > 0.0 else 0.0
+            left[:] = 0.0
+            gain[j], cut[j] = -np.inf, -1
+            floor = max(least, EMPTY * total[k])  # what rounding leaves of an empty side is no side
+            for b in range(count - 1):
+                for r in range(width):
+                    left[r] += own[b, r]
+                below, above = left[k], total[k] - left[k]
+                if below <= floor or above <= floor:
+                    continue
+                lower, upper = 0.0, 0.0
+                for r in range(k):
+                    lower += left[r] * left[r]
+                    upper += (total[r] - left[r]) * (total[r] - left[r])
+                found = lower / below + upper / above - whole
+                if found > gain[j]:
+                    gain[j], cut[j] = found, b
 
 
 @compiled_sum

@@ -49,6 +49,10 @@ class Loss(ABC):
     def gradient(self, y: Array, score: Array) -> Array:
         """(Sub)gradient in the scores, shape (m, k)."""
 
+    def value_and_gradient(self, y: Array, score: Array) -> tuple[Array, Array]:
+        """Both at once, where they share work."""
+        return self.value(y, score), self.gradient(y, score)
+
     @abstractmethod
     def conjugate(self, y: Array, dual: Array) -> Array:
         """Convex conjugate ℓ*(v) of every example, shape (m,); inf outside its domain."""
@@ -110,6 +114,10 @@ class Loss(ABC):
     def best_scale(self, y: Array, dual: Array, weight: Array, limit: float) -> float:
         """The scale t in [0, limit] for which −Σ s ℓ*(t·dual) is (nearly) largest."""
         return min(1.0, limit)
+
+    def prox(self, y: Array, score: Array, step: float) -> Array | None:
+        """argmin_z ℓ(y, z) + ‖z − score‖²/(2·step) of every example, shape (m, k); None where it has no closed form."""
+        return None
 
     def smoothed(self, width: float) -> Loss:
         """A smooth loss within width/2 below this one whose gradients stay in the domain of this conjugate."""

@@ -132,14 +132,18 @@ class MulticlassHinge(Loss):
         return raised.max(axis=1) - score[np.arange(own.size), own]
 
     def gradient(self, y: Array, score: Array) -> Array:
+        return self.value_and_gradient(y, score)[1]
+
+    def value_and_gradient(self, y: Array, score: Array) -> tuple[Array, Array]:
         raised, own = self.raised(y, score)
         rows = np.arange(own.size)
         top = raised.argmax(axis=1)
-        top = np.where(raised[rows, own] >= raised[rows, top], own, top)  # on the corner: 0
-        gradient = np.zeros_like(raised)
-        gradient[rows, top] = 1.0
-        gradient[rows, own] -= 1.0
-        return gradient
+        value = raised[rows, top] - score[rows, own]
+        top = np.where(value <= 0.0, own, top)  # on the corner: 0
+        raised[:] = 0.0
+        raised[rows, top] = 1.0
+        raised[rows, own] -= 1.0
+        return value, raised
 
     def split(self, y: Array, score: Array) -> tuple[Array, Array]:
         gradient = self.gradient(y, score)
@@ -165,8 +169,23 @@ class MulticlassHinge(Loss):
     def smoothed(self, width: float) -> Loss:
         return SmoothedMulticlassHinge(self.n_classes, width)
 
+    def prox(self, y: Array, score: Array, step: float) -> Array | None:
+        # z = score − step·(u − e_y), where u is the point of the simplex nearest to (1{r≠y} + score_r)/step + e_y
+        raised, own = self.raised(y, score)
+        raised /= step
+        raised[np.arange(own.size), own] += 1.0
+        return score - step * (nearest_in_simplex(raised) - self._one_hot(y))
+
     def _one_hot(self, y: Array) -> Array:
         return (np.arange(self.n_classes) == y[:, :1]).astype(float)
+
+
+def nearest_in_simplex(points: Array) -> Array:
+    """Nearest probabilities of every row."""
+    ranked = -np.sort(-points, axis=1)
+    level = (np.cumsum(ranked, axis=1) - 1.0) / np.arange(1, points.shape[1] + 1)
+    last = (ranked > level).sum(axis=1) - 1
+    return np.maximum(points - np.take_along_axis(level, last[:, None], axis=1), 0.0)
 
 
 class SmoothedMulticlassHinge(MulticlassHinge):
@@ -207,6 +226,9 @@ class SmoothedMulticlassHinge(MulticlassHinge):
     def gradient(self, y: Array, score: Array) -> Array:
         up, down = self.split(y, score)
         return up - down
+
+    def value_and_gradient(self, y: Array, score: Array) -> tuple[Array, Array]:
+        return self.value(y, score), self.gradient(y, score)
 
     def local_curvature(self, y: Array, score: Array) -> Array:
         raised, _ = self.raised(y, score)

@@ -52,11 +52,11 @@ class RankingHinge:
 
     def value(self, y: Array, score: Array) -> Array:
         """Every example's share of the loss, as the upper one of its pairs, shape (m,)."""
-        return self._sums(y, score)[0]
+        return self.value_and_gradient(y, score)[0]
 
     def gradient(self, y: Array, score: Array) -> Array:
         """Subgradient in the scores, shape (m, 1): violated pairs below minus violated pairs above."""
-        return self._sums(y, score)[1][:, None]
+        return self.value_and_gradient(y, score)[1]
 
     def start(self, y: Array, weight: Array) -> Array:
         """Zero: a constant ranks nothing."""
@@ -68,7 +68,8 @@ class RankingHinge:
         gap = np.diff(levels).min() if levels.size > 1 else 1.0
         return y[:, :1] / gap
 
-    def _sums(self, y: Array, score: Array) -> tuple[Array, Array]:
+    def value_and_gradient(self, y: Array, score: Array) -> tuple[Array, Array]:
+        """Both, from one sort."""
         f = np.ascontiguousarray(score[:, 0], dtype=float)
         weight = np.ascontiguousarray(y[:, 2]) if y.shape[1] > 2 else np.full(f.size, 1.0 / f.size)
         levels, level = np.unique(y[:, 0], return_inverse=True)
@@ -77,8 +78,8 @@ class RankingHinge:
         value, gradient = np.empty(f.size), np.empty(f.size)
         pairs = kernels.ranking.violated_pairs(order, starts, level, levels.size, f, weight, value, gradient)
         if pairs == 0.0:  # nothing to rank
-            return np.zeros(f.size), np.zeros(f.size)
-        return value / pairs, gradient / pairs
+            return np.zeros(f.size), np.zeros((f.size, 1))
+        return value / pairs, (gradient / pairs)[:, None]
 
     def __repr__(self) -> str:
         return "RankingHinge()"

@@ -56,6 +56,16 @@ class Softmax(Loss):
         up, down = self.split(y, score)
         return up - down
 
+    def value_and_gradient(self, y: Array, score: Array) -> tuple[Array, Array]:
+        rows, own = np.arange(y.shape[0]), y[:, 0].astype(np.intp)
+        top = score.max(axis=1)
+        share = np.exp(score - top[:, None])
+        total = share.sum(axis=1)
+        share /= total[:, None]
+        share[rows, own] = 0.0
+        share[rows, own] = -share.sum(axis=1)  # 1 − q_y without subtraction
+        return np.log(total) + (top - score[rows, own]), share
+
     def local_curvature(self, y: Array, score: Array) -> Array:
         up, down = self.split(y, score)
         return (up + down) * (1.0 - up - down)

@@ -28,12 +28,18 @@ class Direction(NamedTuple):
 
 def project(risk: Risk, projector: Projector, target: Array) -> tuple[VectorHypothesis, Array, float, float]:
     """The learner's direction h for a target, its outputs, coefficient ⟨target, h⟩/‖h‖² and measured edge (G4)."""
-    hypothesis, outputs = projector.project(target)
-    size, goal = risk.inner(outputs, outputs), risk.norm(target)
-    along = risk.inner(target, outputs)
+    hypothesis, outputs, fitted = projector.project(target)
+    size = risk.inner(outputs, outputs) if fitted is None else fitted
+    along = risk.inner(target, outputs) if fitted is None else fitted
+    goal = risk.norm(target)
     if size <= 0.0 or goal <= 0.0:
         return hypothesis, outputs, 0.0, 0.0
     return hypothesis, outputs, along / size, min(abs(along) / (goal * np.sqrt(size)), 1.0)
+
+
+def scaled(coef: float, outputs: Array) -> Array:
+    """Outputs times their coefficient; most projections are fits, whose coefficient is 1."""
+    return outputs if coef == 1.0 else coef * outputs
 
 
 class Algorithm(ABC):
@@ -45,7 +51,7 @@ class Algorithm(ABC):
     def direct(self, risk: Risk, projector: Projector, gradient: Array, t: int, residual: Array | None) -> Direction:
         """The direction of round t = 1, 2, … at a point with this subgradient."""
 
-    def leftover(self, gradient: Array, residual: Array | None, total: Array) -> Array | None:
+    def leftover(self, gradient: Array, residual: Array | None, total: Array | float = 0.0) -> Array | None:
         """Δ after a round that moved along `total`; None for algorithms that forget."""
         return None
 
@@ -63,8 +69,8 @@ class Naive(Algorithm):
 
     def direct(self, risk: Risk, projector: Projector, gradient: Array, t: int, residual: Array | None) -> Direction:
         hypothesis, outputs, coef, edge = project(risk, projector, gradient)
-        total = coef * outputs
-        return Direction(total, [hypothesis], np.array([coef]), [edge], risk.norm(gradient - total), None)
+        total = scaled(coef, outputs)
+        return Direction(total, [hypothesis], np.array([coef]), [edge], risk.distance(gradient, total), None)
 
 
 @dataclass(frozen=True)
@@ -79,15 +85,16 @@ class Residual(Algorithm):
     name = "residual"
 
     def direct(self, risk: Risk, projector: Projector, gradient: Array, t: int, residual: Array | None) -> Direction:
-        wanted = gradient if residual is None else residual + gradient
+        wanted = self.leftover(gradient, residual)
         hypothesis, outputs, coef, edge = project(risk, projector, wanted)
-        total = coef * outputs
-        left = self.leftover(gradient, residual, total)
-        assert left is not None
-        return Direction(total, [hypothesis], np.array([coef]), [edge], risk.norm(left), left)
+        total = scaled(coef, outputs)
+        wanted -= total
+        return Direction(total, [hypothesis], np.array([coef]), [edge], risk.norm(wanted), wanted)
 
-    def leftover(self, gradient: Array, residual: Array | None, total: Array) -> Array:
-        return (gradient if residual is None else residual + gradient) - total
+    def leftover(self, gradient: Array, residual: Array | None, total: Array | float = 0.0) -> Array:
+        left = gradient.copy() if residual is None else residual + gradient
+        left -= total
+        return left
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ class Repeated(Algorithm):
                 coef = _fit(risk, directions, gradient)
                 total = combine(directions, coef)
             else:
-                coef, total = np.append(coef, step), total + step * outputs
+                coef, total = np.append(coef, step), total + scaled(step, outputs)
             left = gradient - total
             before, error = error, risk.norm(left)
             if error >= before:  # nothing left to project that rounding would not swallow
@@ -142,7 +149,7 @@ def combine(directions: list[Array], coef: Array) -> Array:
     """Σ_s coef_s h_s, summed in order: the same bits wherever it is computed."""
     total = np.zeros_like(directions[0])
     for direction, c in zip(directions, coef, strict=True):
-        total = total + c * direction
+        total = total + scaled(c, direction)
     return total
 
 

@@ -165,18 +165,19 @@ class FunctionalBoosting(Course):
     # -- one look ---------------------------------------------------------------------------------------------------
 
     def look(self, state: Point, rounds: int) -> Look:
-        value, gradient = self.risk.value(state.score), self.risk.gradient(state.score)
+        value, gradient = self.risk.value_and_gradient(state.score)
+        steep = self.risk.norm(gradient)
         record: Record = {
             "loss": value,
             "edge": min(state.edges) if state.edges else np.nan,
             "learners": self.expansion.size,
             "step": state.step,
             "projection_error": state.error,
-            "gradient_norm": self.risk.norm(gradient),
+            "gradient_norm": steep,
             **self._theory(state),
         }
         reason, converged = self._verdict(state, record, self._monitored(state, record, value))
-        return Look(record, 0.0, reason, converged, (value, gradient))
+        return Look(record, 0.0, reason, converged, (value, gradient, steep))
 
     def _theory(self, state: Point) -> Record:
         seen = state.observed
@@ -187,7 +188,7 @@ class FunctionalBoosting(Course):
             "average_loss": seen.average,
             "smallest_edge": seen.edge if seen.rounds else np.nan,
             "largest_gradient": seen.gradient if seen.rounds else np.nan,
-            "largest_distance": seen.distance if seen.rounds else np.nan,
+            **({"largest_distance": seen.distance if seen.rounds else np.nan} if self.theorem in (5, 7) else {}),
             "theorem": self.theorem,
             "bound": bound(self.theorem, seen, self.risk, self.steps, orthogonal),
         }
@@ -225,29 +226,34 @@ class FunctionalBoosting(Course):
     # -- one round --------------------------------------------------------------------------------------------------
 
     def step(self, state: Point, look: Look, monitor: Monitor) -> Point:
-        value, gradient = look.found
+        value, gradient, steep = look.found
         t = state.round + 1
         direction = self.algorithm.direct(self.risk, self.projector, gradient, t, state.residual)
         self._watch(direction, value, t)
         self._settle(state, gradient, direction)
-        return self._advance(state, value, gradient, direction, self.steps.at(self.risk, t, state.score, direction))
+        return self._advance(state, value, steep, direction, self.steps.at(self.risk, t, state.score, direction))
 
     def _settle(self, state: Point, gradient: Array, direction: Direction) -> None:
         if state.round == 0:
             edge = direction.edges[0]
             self.steps = self.steps.settled(self.risk, state.score, gradient, self.algorithm, edge)
 
-    def _advance(self, state: Point, value: float, gradient: Array, direction: Direction, step: float) -> Point:
+    def _advance(self, state: Point, value: float, steep: float, direction: Direction, step: float) -> Point:
         self.expansion.extend(direction.hypotheses, direction.coef, step, min(direction.edges))
+        far, reference = np.inf, self.risk.reference
+        if self.theorem in (5, 7) and reference is not None:
+            far = self.risk.distance(state.score, reference)
+        moved = direction.total * -step
+        moved += state.score
         after = replace(
             state,
-            score=state.score - step * direction.total,
+            score=moved,
             round=state.round + 1,
             residual=direction.residual,
             step=step,
             edges=tuple(direction.edges),
             error=direction.error,
-            observed=state.observed.after(self.risk, state.score, gradient, value, direction.edges),
+            observed=state.observed.after(value, steep, far, direction.edges),
             idle=not np.any(direction.coef),
         )
         return self._validate(after, direction, step)
@@ -294,7 +300,7 @@ class FunctionalBoosting(Course):
         """
         point = self._begin()
         for t, (step, edge) in enumerate(zip(earlier.steps, earlier.edges, strict=True), start=1):
-            value, gradient = self.risk.value(point.score), self.risk.gradient(point.score)
+            value, gradient = self.risk.value_and_gradient(point.score)
             self._monitored(point, {}, value)
             hypotheses, coef = earlier.of_round(t)
             outputs = [hypothesis(X) for hypothesis in hypotheses]
@@ -303,5 +309,5 @@ class FunctionalBoosting(Course):
             error = self.risk.norm(gradient - total if left is None else left)
             direction = Direction(total, hypotheses, coef, [edge], error, left)
             self._settle(point, gradient, direction)
-            point = self._advance(point, value, gradient, direction, step)
+            point = self._advance(point, value, self.risk.norm(gradient), direction, step)
         return point

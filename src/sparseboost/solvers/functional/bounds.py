@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparseboost.solvers.functional.algorithms import Algorithm, Naive, Repeated, Residual
-from sparseboost.solvers.functional.risk import Array, Risk
+from sparseboost.solvers.functional.risk import Risk
 from sparseboost.solvers.functional.steps import Steps
 
 
@@ -58,14 +58,13 @@ class Observed:
         """(1/T) Σ R[f_t] over f₀ … f_{T−1}."""
         return self.total / self.rounds if self.rounds else np.nan
 
-    def after(self, risk: Risk, score: Array, gradient: Array, value: float, edges: list[float]) -> Observed:
-        """With one more point: its subgradient, its value, and the edges of the projections made there."""
-        far = np.inf if risk.reference is None else risk.norm(score - risk.reference)
+    def after(self, value: float, steep: float, far: float, edges: list[float]) -> Observed:
+        """With one more point: its value, ‖∇‖ and ‖f − f*‖ there, and the edges of the projections made there."""
         return replace(
             self,
             rounds=self.rounds + 1,
             edge=min([self.edge, *edges]),
-            gradient=max(self.gradient, risk.norm(gradient)),
+            gradient=max(self.gradient, steep),
             distance=max(self.distance, far),
             first=value if self.rounds == 0 else self.first,
             total=self.total + value,

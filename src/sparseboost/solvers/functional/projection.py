@@ -39,10 +39,14 @@ class VectorHypothesis(ABC):
 
 
 class Projected(NamedTuple):
-    """A direction that a weak learner chose, with its outputs on the training points."""
+    """A direction that a weak learner chose, with its outputs on the training points.
+
+    `fitted` is ⟨target, h⟩ = ‖h‖² where the learner knows that h is the nearest function on its own line.
+    """
 
     hypothesis: VectorHypothesis
     outputs: Array
+    fitted: float | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sparseboost import kernels
+
 Array = np.ndarray
 
 
@@ -68,7 +70,22 @@ class Risk:
 
     def value(self, score: Array) -> float:
         """R[f]."""
-        value = np.asarray(self.loss.value(self.y, score), dtype=float)
+        return self._mean(self.loss.value(self.y, score))
+
+    def gradient(self, score: Array) -> Array:
+        """A subgradient ∇ of R at f, as a function on the training points, shape (m, k)."""
+        return self._like(score, self.loss.gradient(self.y, score))
+
+    def value_and_gradient(self, score: Array) -> tuple[float, Array]:
+        """R[f] and a subgradient."""
+        both = getattr(self.loss, "value_and_gradient", None)
+        if both is None:
+            return self.value(score), self.gradient(score)
+        value, gradient = both(self.y, score)
+        return self._mean(value), self._like(score, gradient)
+
+    def _mean(self, value: Any) -> float:
+        value = np.asarray(value, dtype=float)
         if value.size != self.weight.size:
             raise ValueError(
                 f"loss.value(y, score) must return one number per example, {self.weight.size} in all, got shape "
@@ -76,9 +93,8 @@ class Risk:
             )
         return float(self.weight @ value.ravel())
 
-    def gradient(self, score: Array) -> Array:
-        """A subgradient ∇ of R at f, as a function on the training points, shape (m, k)."""
-        gradient = np.asarray(self.loss.gradient(self.y, score), dtype=float)
+    def _like(self, score: Array, gradient: Any) -> Array:
+        gradient = np.asarray(gradient, dtype=float)
         if gradient.shape != score.shape:
             raise ValueError(
                 f"loss.gradient(y, score) must have the shape of the scores, {score.shape}, got {gradient.shape}."
@@ -87,8 +103,12 @@ class Risk:
 
     def inner(self, f: Array, g: Array) -> float:
         """⟨f, g⟩."""
-        return float(self.weight @ np.einsum("ij,ij->i", f, g))
+        return float(kernels.spaces.inner(self.weight, f, g))
 
     def norm(self, f: Array) -> float:
         """‖f‖."""
-        return float(np.sqrt(max(self.inner(f, f), 0.0)))
+        return float(np.sqrt(self.inner(f, f)))
+
+    def distance(self, f: Array, g: Array) -> float:
+        """‖f − g‖."""
+        return float(np.sqrt(kernels.spaces.squared_distance(self.weight, f, g)))

@@ -62,7 +62,7 @@ class Steps:
         """
         if not self.natural or risk.reference is None:
             return replace(self, natural=False)
-        far, steep = risk.norm(score - risk.reference), risk.norm(gradient)
+        far, steep = risk.distance(score, risk.reference), risk.norm(gradient)
         if isinstance(algorithm, Residual):
             far *= 1.0 - float(np.sqrt(max(1.0 - edge**2, 0.0)))
         natural = far / steep if far > 0.0 and steep > 0.0 else 1.0

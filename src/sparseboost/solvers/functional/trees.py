@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from sparseboost.solvers.functional.projection import (
     WeakLearner,
 )
 
+LARGEST_LINE = 256  # values of one line of codes: they fit into a byte, and their sums into the cache
 WORTH_THREADS = 300_000  # additions below which starting threads costs more than they save
 ALL = np.empty(0, dtype=np.int32)
 
@@ -153,15 +155,14 @@ class VectorTrees(WeakLearner):
         self.min_leaf = min_leaf
 
     def bind(self, X: Any, bond: Bond) -> VectorTreeProjector:
-        return VectorTreeProjector(self, *bin_columns(X, self.max_bins), bond)
+        return VectorTreeProjector(self, Bins.of(X, self.max_bins), bond)
 
 
 class VectorTreeProjector(Projector):
     """Trees over binned data."""
 
-    def __init__(self, trees: VectorTrees, codes: Array, edges: list[Array], bond: Bond) -> None:
-        self.trees, self.codes, self.edges, self.bond = trees, codes, edges, bond
-        self.offsets = np.concatenate([[0], np.cumsum([edge.size + 1 for edge in edges])]).astype(np.int64)
+    def __init__(self, trees: VectorTrees, bins: Bins, bond: Bond) -> None:
+        self.trees, self.bins, self.bond = trees, bins, bond
         self.least = trees.min_leaf * float(bond.weight.sum())
 
     def project(self, target: Array) -> Projected:
@@ -172,79 +173,127 @@ class VectorTreeProjector(Projector):
         nodes: list[list[int]] = [[-1, -1, -1]]
         thresholds, leaf = [0.0], np.zeros(m, dtype=np.int32)
         frontier = [(0, ALL)]
-        for _ in range(self.trees.max_depth):
+        for depth in range(self.trees.max_depth):
             grown = []
             for node, rows in frontier:
                 found = self._best_cut(rows, pull)
                 if found is None:
                     continue
                 j, cut = found
-                nodes[node] = [j, len(nodes), len(nodes) + 1]
-                thresholds[node] = float(self.edges[j][cut])
-                rows = np.arange(m, dtype=np.int32) if rows is ALL else rows
-                goes_left = self.codes[j, rows] <= cut
-                for child in (rows[goes_left], rows[~goes_left]):
-                    leaf[child] = len(nodes)
-                    grown.append((len(nodes), child))
-                    nodes.append([-1, -1, -1])
-                    thresholds.append(0.0)
+                goes_left, child = self.bins.at_most(j, cut, rows), len(nodes)
+                nodes[node] = [j, child, child + 1]
+                thresholds[node] = float(self.bins.edges[j][cut])
+                nodes += [[-1, -1, -1], [-1, -1, -1]]
+                thresholds += [0.0, 0.0]
+                leaf[slice(None) if rows is ALL else rows] = np.where(goes_left, child, child + 1)
+                if depth + 1 < self.trees.max_depth:
+                    rows = np.arange(m, dtype=np.int32) if rows is ALL else rows
+                    grown += [(child, rows[goes_left]), (child + 1, rows[~goes_left])]
             frontier = grown
-        values = leaf_means(leaf, pull, len(nodes))
+        values, size = leaf_means(leaf, pull, len(nodes))
         tree = VectorTree(np.array(nodes, dtype=np.int64), np.array(thresholds), values)
         if self.bond.feature_names is not None:
             tree.names = [str(self.bond.feature_names[j]) for j in tree.inputs]
-        return Projected(tree, values[leaf])
+        return Projected(tree, values.take(leaf, axis=0), size)
 
     def _best_cut(self, rows: Array, pull: Array) -> tuple[int, int] | None:
         """Input and cut that lower the squared error most; ties go to the lowest input and the lowest cut."""
-        d = self.codes.shape[0]
-        gain, cut = np.full(d, -np.inf), np.full(d, -1, dtype=np.int64)
+        bins = self.bins
+        gain, cut = np.full(bins.counts.size, -np.inf), np.full(bins.counts.size, -1, dtype=np.int64)
 
         def search(first: int, last: int) -> None:
-            kernels.trees.best_cuts(self.codes, self.offsets, rows, pull, self.least, first, last, gain, cut)
+            kernels.trees.best_cuts(
+                bins.codes, bins.members, bins.counts, rows, pull, self.least, first, last, gain, cut
+            )
 
-        work = (rows.size or pull.shape[0]) * d * pull.shape[1]
-        jobs = min(self.bond.n_jobs, d) if work > WORTH_THREADS else 1
+        lines = bins.codes.shape[0]
+        work = (rows.size or pull.shape[0]) * lines * pull.shape[1]
+        jobs = min(self.bond.n_jobs, lines) if work > WORTH_THREADS else 1
         if jobs == 1:
-            search(0, d)
+            search(0, lines)
         else:
-            bounds = np.linspace(0, d, jobs + 1).astype(int)
+            bounds = np.linspace(0, lines, jobs + 1).astype(int)
             with ThreadPoolExecutor(jobs) as pool:
                 list(pool.map(search, bounds[:-1], bounds[1:]))
         best = int(gain.argmax())
         return (best, int(cut[best])) if cut[best] >= 0 else None
 
 
-def leaf_means(leaf: Array, pull: Array, n_nodes: int) -> Array:
-    """Weighted mean of the targets in every leaf, shape (n_nodes, k); zero where nothing has weight."""
+def leaf_means(leaf: Array, pull: Array, n_nodes: int) -> tuple[Array, float]:
+    """Weighted mean of the targets in every leaf, shape (n_nodes, k), zero where nothing has weight; and ‖h‖²."""
     sums = np.empty((n_nodes, pull.shape[1]))
     kernels.trees.leaf_sums(leaf, pull, sums)
     mass = sums[:, -1:]
-    return np.divide(sums[:, :-1], mass, out=np.zeros_like(sums[:, :-1]), where=mass > 0)
+    values = np.divide(sums[:, :-1], mass, out=np.zeros_like(sums[:, :-1]), where=mass > 0)
+    return values, float(np.vdot(values, sums[:, :-1]))
 
 
-def bin_columns(X: Any, max_bins: int | None) -> tuple[Array, list[Array]]:
-    """Codes 0, 1, … of every column, one line each, and the thresholds between consecutive codes."""
-    m, d = X.shape
-    X = X.tocsc() if sp.issparse(X) else X
-    parts, edges = [], []
-    for j in range(d):
-        column = X[:, [j]].toarray().ravel() if sp.issparse(X) else X[:, j]
-        column = np.asarray(column, dtype=np.float64)
-        values, codes = np.unique(column, return_inverse=True)
-        edge = _between(values)
-        if max_bins is not None and values.size > max_bins:
-            share = np.arange(1, max_bins) / max_bins
-            wanted = np.sort(column)[(share * m).astype(int)]
-            edge = edge[np.unique(np.minimum(np.searchsorted(values, wanted), edge.size - 1))]
-            codes = np.searchsorted(edge, column)
-        edges.append(edge)
-        parts.append(codes)
-    small = max((edge.size for edge in edges), default=0) < 256
-    out = np.empty((d, m), dtype=np.uint8 if small else np.int32)
-    for j, codes in enumerate(parts):
-        out[j] = codes
-    return out, edges
+@dataclass(frozen=True)
+class Bins:
+    """X reduced to small integers; neighbouring inputs with few values share a line of codes.
+
+    Attributes
+    ----------
+    codes : array of shape (n_lines, m)
+        For the inputs j, j+1, … of a line the code is c_j + counts_j·c_{j+1} + ….
+    members : array of shape (n_lines + 1,)
+        Line g holds inputs members[g] … members[g+1] − 1.
+    counts : array of shape (d,)
+        Number of values of every input.
+    edges : list of arrays
+        Thresholds between consecutive values of every input.
+    """
+
+    codes: Array
+    members: Array
+    counts: Array
+    edges: list[Array]
+
+    @classmethod
+    def of(cls, X: Any, max_bins: int | None) -> Bins:
+        """Bin the columns of X: all their values, or about `max_bins` quantiles."""
+        m, d = X.shape
+        X = X.tocsc() if sp.issparse(X) else X
+        lines: list[Array] = []
+        members, counts, edges, size = [0], [], [], LARGEST_LINE + 1
+        for j in range(d):
+            column = X[:, [j]].toarray().ravel() if sp.issparse(X) else X[:, j]
+            edge, codes = _bin(np.asarray(column, dtype=np.float64), max_bins)
+            count = edge.size + 1
+            if size * count > LARGEST_LINE:
+                lines.append(codes)
+                members.append(j + 1)
+                size = count
+            else:
+                lines[-1] = lines[-1] + size * codes
+                members[-1] = j + 1
+                size *= count
+            counts.append(count)
+            edges.append(edge)
+        small = max((int(line.max()) for line in lines), default=0) < 256
+        packed = np.empty((len(lines), m), dtype=np.uint8 if small else np.int32)
+        for g, line in enumerate(lines):
+            packed[g] = line
+        return cls(packed, np.array(members), np.array(counts), edges)
+
+    def at_most(self, j: int, cut: int, rows: Array) -> Array:
+        """Which of these examples (none: all) have a code of at most `cut` in input j."""
+        g = int(np.searchsorted(self.members, j, side="right")) - 1
+        stride = int(np.prod(self.counts[self.members[g] : j], dtype=np.int64))
+        size = int(np.prod(self.counts[self.members[g] : self.members[g + 1]], dtype=np.int64))
+        line = self.codes[g] if rows is ALL else self.codes[g, rows]
+        return (np.arange(size) // stride % self.counts[j] <= cut)[line]
+
+
+def _bin(column: Array, max_bins: int | None) -> tuple[Array, Array]:
+    """Thresholds between consecutive values (or quantiles) of a column, and the code of every entry."""
+    values, codes = np.unique(column, return_inverse=True)
+    edge = _between(values)
+    if max_bins is None or values.size <= max_bins:
+        return edge, codes
+    wanted = np.sort(column)[(np.arange(1, max_bins) / max_bins * column.size).astype(int)]
+    edge = edge[np.unique(np.minimum(np.searchsorted(values, wanted), edge.size - 1))]
+    return edge, np.searchsorted(edge, column)
 
 
 def _between(values: Array) -> Array:
