@@ -12,11 +12,15 @@ from sparseboost.losses import (
     Absolute,
     EpsInsensitive,
     Exponential,
+    Hinge,
     Huber,
     Logistic,
     Loss,
+    MulticlassHinge,
     Pairwise,
     PairwiseLogistic,
+    Quantile,
+    RankingHinge,
     Softmax,
     Squared,
 )
@@ -66,7 +70,14 @@ LOSSES = [
     LossCase(Pairwise(Exponential(), 3), 3, "classes"),
     LossCase(PairwiseLogistic(3), 3, "classes"),
     LossCase(PairwiseLogistic(2), 2, "classes"),
+    LossCase(Hinge(), 1, "signs"),
+    LossCase(Hinge(), 2, "signs"),
+    LossCase(MulticlassHinge(3), 3, "classes"),
+    LossCase(MulticlassHinge(2), 2, "classes"),
+    LossCase(Quantile(0.5), 1, "reals"),
+    LossCase(Quantile(0.9), 2, "reals"),
 ]
+COUPLED = [RankingHinge()]  # losses that see several examples at once; their laws are in test_functional_losses
 SMOOTH = [case for case in LOSSES if case.loss.smoothed(1.0) is case.loss]
 PENALTIES: list[Penalty] = [
     kind(positive) for kind in (L1, L1L2, L1Linf, Ridge, SmoothL1, NoPenalty) for positive in (False, True)

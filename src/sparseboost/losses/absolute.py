@@ -115,9 +115,9 @@ def weighted_quantile(y: Array, weight: Array, q: float) -> Array:
     return np.take_along_axis(y, np.take_along_axis(order, reached[None, :], axis=0), axis=0)[0]
 
 
-def absorb(dual: Array, weight: Array, low: float, high: float) -> Array:
+def absorb(dual: Array, weight: Array, low: float, high: float, where: Array | bool = True) -> Array:
     """Let examples on the kink, which may take any value in [low, high], absorb the imbalance Σ s v first."""
-    free = dual == 0.0
+    free = (dual == 0.0) & where
     room = weight @ free
     with np.errstate(divide="ignore", invalid="ignore"):
         fill = np.where(room > 0, np.clip(-(weight @ dual) / room, low, high), 0.0)

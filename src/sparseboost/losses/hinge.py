@@ -7,6 +7,7 @@ from scipy.special import logsumexp
 from scipy.special import softmax as softmax_rows
 
 from sparseboost.kernels.kinds import HINGE, SOFTMAX
+from sparseboost.losses.absolute import BEYOND, absorb
 from sparseboost.losses.base import Array, Loss
 from sparseboost.losses.softmax import Softmax
 
@@ -38,6 +39,11 @@ class Hinge(Loss):
     def conjugate(self, y: Array, dual: Array) -> Array:
         u = -y * dual
         return np.where((u >= -1e-12) & (u <= 1.0 + 1e-12), -u, np.inf).sum(axis=1)
+
+    def balance(self, y: Array, dual: Array, weight: Array) -> Array:
+        # examples on the kink, or beyond it, may be pulled towards their own label
+        dual = absorb(dual, weight, -1.0, 0.0, where=y > 0)
+        return super().balance(y, absorb(dual, weight, 0.0, 1.0, where=y < 0), weight)
 
     def start(self, y: Array, weight: Array) -> Array:
         return np.sign(weight @ y)
@@ -85,9 +91,6 @@ class SmoothedHinge(Hinge):
 
     def conjugate(self, y: Array, dual: Array) -> Array:
         return super().conjugate(y, dual) + 0.5 * self.width * (dual**2).sum(axis=1)
-
-
-BEYOND = 0.01
 
 
 class MulticlassHinge(Loss):
