@@ -102,7 +102,7 @@ def test_keys_run_over_all_hypotheses_and_columns_equal_their_outputs(outputs, s
     X = inputs(rng, missing)
     space = Stumps(thresholds, 5, outputs, categories="one-vs-rest", negated=True)
     dictionary = space.bind(sp.csc_array(X) if sparse else X, context(True))
-    keys = rng.permutation(dictionary.first_set)
+    keys = rng.permutation(dictionary.stumps.first_set)
     columns = dictionary.columns(keys).matrix
     hypotheses = [dictionary.hypothesis(key) for key in keys]
     for data in (X, sp.csc_array(X), sp.csr_array(X)):
@@ -116,10 +116,67 @@ def test_keys_run_over_all_hypotheses_and_columns_equal_their_outputs(outputs, s
     assert [dictionary.adopt(hypothesis) for hypothesis in hypotheses] == list(keys)
     if thresholds == "exact":
         whole = everything(X, context(True), space)[0]
-        assert dictionary.first_set == whole.shape[1]
+        assert dictionary.stumps.first_set == whole.shape[1]
         assert sorted(map(bytes, np.ascontiguousarray(whole.T + 0.0))) == sorted(
             map(bytes, np.ascontiguousarray(columns.T + 0.0))
         )
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("outputs", ["sign", "indicator"])
+def test_sums_over_examples_do_not_need_the_matrix(sparse, outputs, rng):
+    X = inputs(rng, True)
+    dictionary = Stumps(outputs=outputs, negated=True).bind(sp.csc_array(X) if sparse else X, context())
+    keys = rng.permutation(dictionary.stumps.first_set)[:40]
+    matrix = dictionary.columns(keys).matrix
+    for k in (1, 3):
+        coef, force = rng.normal(size=(40, k)) * (rng.random((40, 1)) < 0.7), rng.normal(size=(M, k))
+        lazy = dictionary.columns(keys)
+        np.testing.assert_allclose(lazy.dot(coef), matrix @ coef, atol=1e-12)
+        np.testing.assert_allclose(lazy.correlate(force), matrix.T @ force, atol=1e-12)
+        assert "matrix" not in vars(lazy)
+
+
+def test_columns_can_be_appended_and_dropped_before_and_after_they_are_written(rng):
+    X = inputs(rng, True)
+    dictionary = Stumps().bind(X, context())
+    found = dictionary.search(rng.normal(size=(M, 1)), L1().dual_norm, 500).keys
+    first, second = found[:9], found[9:]
+    assert found.max() >= dictionary.stumps.first_set
+    for written in (False, True):
+        empty = dictionary.columns(np.empty(0, dtype=np.int64))
+        columns = dictionary.columns(first)
+        if written:
+            assert empty.matrix.shape == (M, 0)
+            assert columns.matrix.shape == (M, 9)
+        joined = empty.append(columns).append(dictionary.columns(second))
+        assert ("matrix" in vars(joined)) == written
+        mask = rng.random(found.size) < 0.5
+        np.testing.assert_array_equal(joined.keep(mask).matrix, dictionary.columns(found[mask]).matrix)
+        np.testing.assert_array_equal(joined.matrix, dictionary.columns(found).matrix)
+        assert joined.matrix.flags.f_contiguous
+        np.testing.assert_allclose(joined.dot(np.ones((found.size, 1)))[:, 0], joined.matrix.sum(axis=1), atol=1e-9)
+
+
+@pytest.mark.parametrize("outputs", ["sign", "indicator"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_standardized_stumps_cost_their_standard_deviation(outputs, sparse, rng):
+    X, force, weight = inputs(rng, True), rng.normal(size=(M, 1)), rng.exponential(size=M)
+    space = Stumps(outputs=outputs, standardize=True)
+    bound = context(True, weight=weight / weight.sum())
+    columns, cost = everything(X, bound, space)
+    mean = bound.weight @ columns
+    cost = cost * np.sqrt(bound.weight @ (columns - mean) ** 2)
+    dictionary = space.bind(sp.csc_array(X) if sparse else X, bound)
+    found = dictionary.search(force, L1().dual_norm, 50)
+    assert found.violation == pytest.approx((np.abs(columns.T @ force)[:, 0] / cost).max())
+    own = dictionary.columns(found.keys).matrix
+    deviation = np.sqrt(bound.weight @ (own - bound.weight @ own) ** 2)
+    inputs_cost = bound.feature_costs[dictionary.stumps.inputs(found.keys)]
+    np.testing.assert_allclose(dictionary.cost(found.keys), deviation * inputs_cost)
+    np.testing.assert_allclose(scores(dictionary, found.keys, force, L1())[0], found.violation)
+    single = Stumps(outputs=outputs, standardize=True, categories="one-vs-rest").bind(X, bound)
+    assert single.strongest(force[:, 0]).violation == pytest.approx(single.search(force, L1().dual_norm, 1).violation)
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -129,7 +186,7 @@ def test_sets_of_categories_have_columns_names_and_keys(k, rng):
     keys = set()
     for _ in range(5):
         keys |= set(dictionary.search(rng.normal(size=(M, k)), L1(True).dual_norm, 200).keys)
-    sets = np.array(sorted(key for key in keys if key >= dictionary.first_set))
+    sets = np.array(sorted(key for key in keys if key >= dictionary.stumps.first_set))
     assert sets.size > 5
     hypotheses = [dictionary.hypothesis(key) for key in sets]
     assert all(isinstance(hypothesis, CategoryStump) for hypothesis in hypotheses)
@@ -193,7 +250,7 @@ def test_few_values_are_all_separated_by_quantiles(rng):
     X = rng.integers(0, 9, size=(300, 4)).astype(float)
     force = rng.normal(size=(300, 2))
     every, some = Stumps("exact").bind(X), Stumps("quantile", 9).bind(X)
-    assert every.n_enumerated == some.n_enumerated == 4 * 8
+    assert every.stumps.n_enumerated == some.stumps.n_enumerated == 4 * 8
     assert every.search(force, L1().dual_norm, 3).violation == some.search(force, L1().dual_norm, 3).violation
 
 
@@ -202,7 +259,7 @@ def test_codes_are_as_small_as_can_be(values):
     X = np.arange(float(values))[:, None]
     dictionary = Stumps().bind(X)
     assert dictionary.bins.codes.dtype.itemsize == {3: 1, 400: 2, 70_000: 4}[values]
-    assert dictionary.n_enumerated == values - 1
+    assert dictionary.stumps.n_enumerated == values - 1
     force = np.where(values // 3 > X, 1.0, -1.0)
     found = dictionary.search(force, L1().dual_norm, 1)
     assert found.violation == values
@@ -213,7 +270,7 @@ def test_codes_are_as_small_as_can_be(values):
 def test_any_type_of_numbers_is_compared_in_double_precision(kind, rng):
     X = (rng.normal(size=(60, 3)) * 3).astype(kind)
     dictionary = Stumps(outputs="indicator").bind(X)
-    keys = np.arange(dictionary.n_enumerated)
+    keys = np.arange(dictionary.stumps.n_enumerated)
     np.testing.assert_array_equal(
         evaluate([dictionary.hypothesis(key) for key in keys], X), dictionary.columns(keys).matrix
     )
@@ -243,7 +300,7 @@ def test_candidates_differ(rng):
 def test_above_and_exclude_limit_what_is_returned_and_not_the_violation(rng):
     X, force = inputs(rng, True), rng.normal(size=(M, 2))
     dictionary = Stumps(categories="one-vs-rest").bind(X, context())
-    keys = np.arange(dictionary.first_set)
+    keys = np.arange(dictionary.stumps.first_set)
     value = scores(dictionary, keys, force, L1L2())
     limit = np.median(value)
     out = np.argsort(-value)[:5]
@@ -267,7 +324,7 @@ def test_excluded_sets_are_not_returned_again(rng):
     dictionary = Stumps().bind(X, context())
     first = dictionary.search(force, L1().dual_norm, 500).keys
     second = dictionary.search(force, L1().dual_norm, 500, exclude=first).keys
-    assert np.any(first >= dictionary.first_set)
+    assert np.any(first >= dictionary.stumps.first_set)
     assert not set(first) & set(second)
 
 
@@ -293,7 +350,7 @@ def test_without_a_penalty_the_steepest_come_first(rng):
     dictionary = Stumps().bind(X)
     found = dictionary.search(force, NoPenalty().dual_norm, 4, above=-1.0)
     assert found.violation == np.inf
-    steepness = np.abs(dictionary.columns(np.arange(dictionary.n_enumerated)).correlate(force)).max(axis=1)
+    steepness = np.abs(dictionary.columns(np.arange(dictionary.stumps.n_enumerated)).correlate(force)).max(axis=1)
     assert found.keys[0] == steepness.argmax()
     assert np.all(np.diff(steepness[found.keys]) <= 0)
 
@@ -322,7 +379,7 @@ def test_many_categories_and_outputs_are_searched_honestly(rng):
     assert not dictionary.exact
     assert found.violation == pytest.approx(scores(dictionary, found.keys, force, L1L2()).max())
     again = rng.normal(size=(500, 3))
-    met = np.arange(dictionary.first_set + len(dictionary._sets))
+    met = np.arange(dictionary.stumps.first_set + len(dictionary.stumps.sets))
     least = scores(dictionary, met, again, L1L2()).max()
     assert dictionary.search(again, L1L2().dual_norm, 5).violation >= least * (1 - 1e-12)
     best = dictionary.search(force[:, :1], L1().dual_norm, 1)
@@ -373,7 +430,7 @@ def test_names():
 
     def names(**options) -> list[str]:
         dictionary = Stumps(categories="one-vs-rest", **options).bind(X, bound)
-        return [repr(dictionary.hypothesis(key)) for key in range(dictionary.first_set)]
+        return [repr(dictionary.hypothesis(key)) for key in range(dictionary.stumps.first_set)]
 
     plain = ["age <= 41.5", "age <= 50", "age is missing", "age <= 41.5 or missing", "age <= 50 or missing"]
     assert names()[:5] == plain

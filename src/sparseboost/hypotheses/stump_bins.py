@@ -88,13 +88,33 @@ class Bins:
 
     def sums(self, force: Array, total: Array, first: int, last: int) -> Array:
         """Sum of force in every bin of inputs first ≤ j < last, shape (bins, k)."""
-        out = np.empty((self.starts[last] - self.starts[first], force.shape[1]))
+        out = np.zeros((self.starts[last] - self.starts[first], force.shape[1]))
+        return self._add_sums(force, total, np.arange(first, last), int(self.starts[first]), out)
+
+    def sums_of(self, force: Array, total: Array, inputs: Array) -> Array:
+        """Sum of force in every bin of these inputs, among zeros for the bins of others."""
+        return self._add_sums(force, total, inputs, 0, np.zeros((self.starts[-1], force.shape[1])))
+
+    def _add_sums(self, force: Array, total: Array, inputs: Array, base: int, out: Array) -> Array:
         if self.sparse:
             kernels.stumps.sparse_histogram(
-                self.codes, self.indices, self.indptr, self.zero_code, force, total, self.starts, first, last, out
+                self.codes, self.indices, self.indptr, self.zero_code, force, total, self.starts, inputs, base, out
             )
         else:
-            kernels.stumps.histogram(self.codes, force, self.starts, first, last, out)
+            kernels.stumps.histogram(self.codes, force, self.starts, inputs, base, out)
+        return out
+
+    def look_up(self, table: Array, inputs: Array) -> Array:
+        """Σ_j table[bin of x_ij] over these inputs, shape (m, k)."""
+        out = np.zeros((self.shape[0], table.shape[1]))
+        if self.sparse:
+            usual = self.starts[inputs] + self.zero_code[inputs]
+            out += table[usual[self.zero_code[inputs] >= 0]].sum(axis=0)
+            kernels.stumps.sparse_look_up(
+                self.codes, self.indices, self.indptr, self.zero_code, self.starts, inputs, table, out
+            )
+        else:
+            kernels.stumps.look_up(self.codes, self.starts, inputs, table, out)
         return out
 
 

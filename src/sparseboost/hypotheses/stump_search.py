@@ -11,10 +11,9 @@ from sparseboost.hypotheses.base import Array, DualNorm
 from sparseboost.hypotheses.stump_subsets import candidate_sets, without_mirrors
 
 if TYPE_CHECKING:
-    from sparseboost.hypotheses.stumps import StumpDictionary
+    from sparseboost.hypotheses.stump_keys import SetOfCategories, StumpKeys
 
 SETS_PER_INPUT = 8
-SetOfCategories = tuple[int, bytes, bool]  # input, one byte per bin, negated
 
 
 class Found(NamedTuple):
@@ -37,31 +36,31 @@ class Look:
 
     def __init__(
         self,
-        dictionary: StumpDictionary,
+        stumps: StumpKeys,
         force: Array,
         dual_norm: DualNorm,
         count: int,
         above: float,
         exclude: Array | None,
     ) -> None:
-        self.dictionary = dictionary
+        self.stumps = stumps
         self.force = np.ascontiguousarray(force, dtype=np.float64)
         self.total = self.force.sum(axis=0)
         self.dual_norm = dual_norm
         self.count = count
         self.above = above
         excluded = np.empty(0, dtype=np.int64) if exclude is None else np.asarray(exclude, dtype=np.int64)
-        self.excluded = np.sort(excluded[excluded < dictionary.first_set])
-        self.excluded_sets = {dictionary.set_behind(key) for key in excluded[excluded >= dictionary.first_set]}
+        self.excluded = np.sort(excluded[excluded < stumps.first_set])
+        self.excluded_sets = {stumps.set_behind(key) for key in excluded[excluded >= stumps.first_set]}
         probe = dual_norm(np.ones((2, self.force.shape[1])) * np.array([[1.0], [-1.0]]))
         one_sided = probe[0] != probe[1]
-        self.signs = (1, -1) if dictionary.space.negated and one_sided else (1,)
-        self.mirrored = dictionary.space.outputs == "sign" and not (one_sided and len(self.signs) == 1)
+        self.signs = (1, -1) if stumps.space.negated and one_sided else (1,)
+        self.mirrored = stumps.space.outputs == "sign" and not (one_sided and len(self.signs) == 1)
 
     def __call__(self, part: tuple[int, int]) -> Found:
         """Look at inputs first ≤ j < last."""
         first, last = part
-        bins, offsets = self.dictionary.bins, self.dictionary.offsets
+        bins, offsets = self.stumps.bins, self.stumps.offsets
         sums = bins.sums(self.force, self.total, first, last)
         correlation = np.empty((offsets[last] - offsets[first], sums.shape[1]))
         kernels.stumps.inside_sums(
@@ -69,7 +68,7 @@ class Look:
         )
         self._scale(correlation)
         found = [self._enumerated(correlation if sign > 0 else -correlation, first, last, sign) for sign in self.signs]
-        for j in self.dictionary.set_inputs:
+        for j in self.stumps.set_inputs:
             if first <= j < last:
                 at = bins.starts[j] - bins.starts[first]
                 found += [self._sets(sums[at : at + bins.n_values[j]], int(j), sign) for sign in self.signs]
@@ -77,22 +76,20 @@ class Look:
 
     def _scale(self, correlation: Array) -> None:
         """From sums where a hypothesis holds to correlations, in place."""
-        if self.dictionary.space.outputs == "sign":
+        if self.stumps.space.outputs == "sign":
             correlation *= 2.0
             correlation -= self.total
 
     def _enumerated(self, correlation: Array, first: int, last: int, sign: int) -> Found:
-        dictionary, bins = self.dictionary, self.dictionary.bins
-        offsets = dictionary.offsets
-        cost = np.repeat(dictionary.input_cost[first:last], np.diff(offsets[first : last + 1]))
-        value, worst = self._value(correlation, cost)
+        stumps, bins, offsets = self.stumps, self.stumps.bins, self.stumps.offsets
+        value, worst = self._value(correlation, stumps.row_cost[offsets[first] : offsets[last]])
         if self.count <= 0 or not worst > self.above:
             return _nothing(worst, correlation)
         tier = np.empty(value.size, dtype=np.int8)
         kernels.stumps.tiers(
             value, bins.n_values, bins.categorical, offsets, first, last, self.above, self.mirrored, tier
         )
-        start = offsets[first] + (dictionary.n_enumerated if sign < 0 else 0)
+        start = offsets[first] + (stumps.n_enumerated if sign < 0 else 0)
         eligible = (value > self.above) & (tier >= 0)
         near = slice(*np.searchsorted(self.excluded, [start, start + value.size]))
         eligible[self.excluded[near] - start] = False
@@ -101,17 +98,16 @@ class Look:
         return Found(worst, own + start, value[own], tier[own], correlation[own], [])
 
     def _sets(self, sums: Array, j: int, sign: int) -> Found:
-        dictionary = self.dictionary
-        closed = not dictionary.bins.has_others[j]
+        closed = not self.stumps.bins.has_others[j]
         sets = candidate_sets(sums, closed)
         if self.mirrored and closed:
             sets = without_mirrors(sets)
-        known = [np.frombuffer(s[1], dtype=bool) for s in dictionary.sets_of(j)]
+        known = [np.frombuffer(s[1], dtype=bool) for s in self.stumps.sets_of(j)]
         sets = np.concatenate([sets[sets.sum(axis=1) > 1], np.array(known, dtype=bool).reshape(-1, sums.shape[0])])
         correlation = sets.astype(float) @ sums
         self._scale(correlation)
         correlation *= sign
-        value, worst = self._value(correlation, np.full(len(sets), dictionary.input_cost[j]))
+        value, worst = self._value(correlation, self.stumps.set_cost(sets, j))
         if self.count <= 0 or not worst > self.above:
             return _nothing(worst, correlation)
         names = [(j, row.tobytes(), sign < 0) for row in sets]

@@ -117,12 +117,11 @@ def encode(values, indptr, starts, highs, n_values, codes):
 
 
 @compiled
-def histogram(codes, force, starts, first, last, out):
-    """Sum of force per bin of inputs first ≤ j < last; codes has a row per input."""
+def histogram(codes, force, starts, inputs, base, out):
+    """Add the sum of force per bin of these inputs; codes has a row per input, out starts with bin `base`."""
     k = force.shape[1]
-    out[:] = 0.0
-    for j in range(first, last):
-        own, at = codes[j], starts[j] - starts[first]
+    for j in inputs:
+        own, at = codes[j], starts[j] - base
         if k == 1:
             for i in range(own.size):
                 out[at + own[i], 0] += force[i, 0]
@@ -134,12 +133,11 @@ def histogram(codes, force, starts, first, last, out):
 
 
 @compiled
-def sparse_histogram(codes, indices, indptr, zero_code, force, total, starts, first, last, out):
+def sparse_histogram(codes, indices, indptr, zero_code, force, total, starts, inputs, base, out):
     """`histogram` from stored entries: the implicit zeros receive what the others leave of the total."""
     k = force.shape[1]
-    out[:] = 0.0
-    for j in range(first, last):
-        at = starts[j] - starts[first]
+    for j in inputs:
+        at = starts[j] - base
         for p in range(indptr[j], indptr[j + 1]):
             i = indices[p]
             line = out[at + codes[p]]
@@ -153,6 +151,56 @@ def sparse_histogram(codes, indices, indptr, zero_code, force, total, starts, fi
             for b in range(at, at + starts[j + 1] - starts[j]):
                 stored += out[b, r]
             zeros[r] += total[r] - stored
+
+
+@compiled
+def look_up(codes, starts, inputs, table, out):
+    """Add the entries of a table over all bins, of the bins every example is in."""
+    k = out.shape[1]
+    for j in inputs:
+        own, at = codes[j], starts[j]
+        if k == 1:
+            for i in range(own.size):
+                out[i, 0] += table[at + own[i], 0]
+            continue
+        for i in range(own.size):
+            line = table[at + own[i]]
+            for r in range(k):
+                out[i, r] += line[r]
+
+
+@compiled
+def sparse_look_up(codes, indices, indptr, zero_code, starts, inputs, table, out):
+    """`look_up` for stored entries, beyond what implicit zeros have been given."""
+    for j in inputs:
+        usual = starts[j] + zero_code[j]
+        for p in range(indptr[j], indptr[j + 1]):
+            line, i = table[starts[j] + codes[p]], indices[p]
+            for r in range(out.shape[1]):
+                out[i, r] += line[r] - (table[usual, r] if zero_code[j] >= 0 else 0.0)
+
+
+@compiled
+def add_tables(starts, inputs, lower, upper, extra, inside, outside, coef, out):
+    """Add coef times the output of every hypothesis to the bins of its input."""
+    for p in range(inputs.size):
+        at = starts[inputs[p]]
+        for code in range(starts[inputs[p] + 1] - at):
+            x = inside[p] if lower[p] <= code <= upper[p] or code == extra[p] else outside[p]
+            for r in range(coef.shape[1]):
+                out[at + code, r] += x * coef[p, r]
+
+
+@compiled
+def table_sums(starts, inputs, lower, upper, extra, inside, outside, sums, out):
+    """Sum of force times output of every hypothesis, from the sums per bin."""
+    out[:] = 0.0
+    for p in range(inputs.size):
+        at = starts[inputs[p]]
+        for code in range(starts[inputs[p] + 1] - at):
+            x = inside[p] if lower[p] <= code <= upper[p] or code == extra[p] else outside[p]
+            for r in range(out.shape[1]):
+                out[p, r] += x * sums[at + code, r]
 
 
 @compiled
@@ -205,14 +253,15 @@ def strongest(sums, total, starts, n_values, categorical, cost, offsets, signs, 
                 elif t >= 0:
                     inside += sums[at + t, 0]
                 correlation = 2.0 * inside - total if signs else inside
-                value = abs(correlation) / cost[j]
+                place = offsets[j] + t + (n if turn else 0)
+                value = abs(correlation) / cost[place]
                 if value <= largest:
                     continue
                 largest = value
                 if value > best * (1.0 + 1e-12):  # what only rounding makes larger is a tie
                     best, found, own = value, correlation, j
                     lower, upper, extra = (t if categorical[j] else 0), t, (n if turn else -1)
-                    key = offsets[j] + t + (n if turn else 0)
+                    key = place
     return largest, best, found, key, own, lower, upper, extra
 
 
