@@ -43,8 +43,8 @@ class SupportVector(Hypothesis):
         self.number = number
         self.n_inputs = int(vector.shape[1])
         # plain arrays, because a safe file takes no sparse matrices
-        self.places = vector.indices.copy() if sp.issparse(vector) else None
-        self.values = vector.data.copy() if sp.issparse(vector) else np.array(vector[0])
+        self.places = vector.indices if sp.issparse(vector) else None
+        self.values = vector.data if sp.issparse(vector) else vector[0]
 
     @property
     def inputs(self) -> tuple[int, ...]:  # type: ignore[override]
