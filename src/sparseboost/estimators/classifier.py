@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
@@ -25,6 +26,10 @@ from sparseboost.monitors import Callback
 from sparseboost.penalties import Penalty
 
 Array = np.ndarray
+
+
+def _has_probabilities(model: Any) -> bool:
+    return not isinstance(model.loss, Loss) or model.loss.probabilistic
 
 
 class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
@@ -238,7 +243,7 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
             raise ValueError(f"loss {loss!r} is for regression; this y needs {wanted}.")
         if isinstance(loss, Loss) and loss.multiclass != (n_classes > 2):
             raise ValueError(f"loss {loss!r} does not fit this y, which needs {wanted}.")
-        if isinstance(loss, Softmax) and loss.n_classes != n_classes:
+        if getattr(loss, "n_classes", n_classes) != n_classes:
             raise ValueError(f"loss {loss!r} does not fit this y, which needs {wanted}.")
         if isinstance(loss, Loss):
             return loss
@@ -276,8 +281,9 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
     def _shape(self, score: Array) -> Array:
         return score if self._multilabel or self.classes_.size > 2 else score[:, 0]
 
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Array:
-        """Class probabilities that the loss implies.
+        """Class probabilities that the loss implies; not for hinge losses, whose scores are no log-odds.
 
         Parameters
         ----------

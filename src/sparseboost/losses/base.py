@@ -40,6 +40,7 @@ class Loss(ABC):
     smooth: ClassVar[bool] = True
     probabilistic: ClassVar[bool] = True  # whether `decode` gives probabilities where targets are classes
     quadratic: ClassVar[bool] = False  # the same curvature everywhere
+    sharpness: float = 1.0  # times what `model_curvature` says
 
     @abstractmethod
     def value(self, y: Array, score: Array) -> Array:

@@ -233,7 +233,18 @@ class SmoothedMulticlassHinge(MulticlassHinge):
     def value_and_gradient(self, y: Array, score: Array) -> tuple[Array, Array]:
         return self.value(y, score), self.gradient(y, score)
 
+    @property
+    def sharpness(self) -> float:  # type: ignore[override]
+        return 1.0 / self.temperature
+
+    def _shares(self, y: Array, score: Array) -> Array:
+        return softmax_rows(self.raised(y, score)[0] / self.temperature, axis=1)
+
     def local_curvature(self, y: Array, score: Array) -> Array:
-        raised, _ = self.raised(y, score)
-        q = softmax_rows(raised / self.temperature, axis=1)
+        q = self._shares(y, score)
         return q * (1.0 - q) / self.temperature
+
+    def model_curvature(self, y: Array, score: Array) -> Array:
+        # far from the corners the shares are 0 and 1 and the Hessian vanishes: a little of every class keeps it bounded
+        mixed = BEYOND * min(self.temperature, 1.0)
+        return (1.0 - mixed) * self._shares(y, score) + mixed / self.n_classes

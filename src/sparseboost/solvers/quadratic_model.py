@@ -42,14 +42,15 @@ class QuadraticModel:
         self.cache = cache
         self.columns = ensemble.columns
         self.strength = problem.strength(ensemble)
+        self.weight = problem.weight * problem.driving_loss.sharpness  # of curvatures
         self._by_class: dict[int, tuple[Array, Columns]] | None = None
         self.sweeps = 10  # how many sweeps over the columns the model is expected to take
 
     def step(self, ensemble: Ensemble, score: Array) -> Aim:
         """Nearly minimise the model at these scores."""
         problem, free = self.problem, self.problem.fit_intercept
-        loss, weight = problem.driving_loss, problem.weight[:, None]
-        force = weight * loss.gradient(problem.y, score)
+        loss = problem.driving_loss
+        force = problem.weight[:, None] * loss.gradient(problem.y, score)
         local = loss.model_curvature(problem.y, score)
         assert local is not None
         gradient, start = self.columns.correlate(force), ensemble.coef
@@ -66,11 +67,11 @@ class QuadraticModel:
             )
         else:
             pivot = loss.pivot(problem.y)
-            spread = weight * _diagonal(local, pivot)
+            spread = self.weight[:, None] * _diagonal(local, pivot)
             diagonal = self.columns.energies(spread)
             diagonal = _floor(np.vstack([diagonal, spread.sum(axis=0)]) if free else diagonal)
             promise, self.sweeps = kernels.quadratic.model_sweeps(
-                *self.columns.flat, gradient, diagonal, *shape, problem.weight, local, pivot,
+                *self.columns.flat, gradient, diagonal, *shape, self.weight, local, pivot,
                 np.zeros_like(score), COLUMN_SWEEPS, COLUMN_FRACTION,
             )  # fmt: skip
         change = coef - start
@@ -88,7 +89,7 @@ class QuadraticModel:
 
     def _gram(self, ensemble: Ensemble, local: Array) -> Array:
         """The Hessian as `kernels.quadratic.gram_sweeps` reads it."""
-        weight, k = self.problem.weight, local.shape[1]
+        weight, k = self.weight, local.shape[1]
         if self.problem.driving_loss.quadratic:
             return self._with_intercept(self.cache.inner(self.problem, ensemble), weight, self.columns)[:, None, :]
         if not self.problem.driving_loss.multiclass:
@@ -113,7 +114,7 @@ class QuadraticModel:
             for r in range(k):
                 if r == c:
                     continue
-                weight = self.problem.weight[rows] * local[rows, r]
+                weight = self.weight[rows] * local[rows, r]
                 block = self._with_intercept(columns.inner(weight), weight, columns)
                 gram[:, r, :, r] += block
                 gram[:, c, :, c] += block
