@@ -116,6 +116,12 @@ def weights_after_every_round(found, n):
     return path
 
 
+def before_rounding(found, rule):
+    """The rounds that rounding does not decide: those before the gap is next to nothing."""
+    forward = isinstance(rule, ForwardStagewise)
+    return np.logical_and.accumulate([forward or record["gap"] > 1e-7 for record in found.history[:-1]])
+
+
 def lasso(X, y, radius):
     """Exact optimum of ½‖y − Xβ‖² over ‖β‖₁ ≤ radius, on the piecewise linear path."""
     _, _, coefs = lars_path(X, y, method="lasso")
@@ -186,8 +192,9 @@ def test_columns_that_do_not_fit_are_computed_again(rule, monkeypatch):
     walk = start(question, rule)
     assert walk._gram.shape[0] == 2
     after = trace(question, rule, tol=0.0, max_rounds=150, walk=walk)
-    np.testing.assert_array_equal(before.steps.keys, after.steps.keys)
-    np.testing.assert_allclose(before.steps.values, after.steps.values, atol=1e-12)
+    compare = before_rounding(before, rule)
+    np.testing.assert_array_equal(before.steps.keys[compare], after.steps.keys[compare])
+    np.testing.assert_allclose(before.steps.values[compare], after.steps.values[compare], atol=1e-9)
     assert before.keys.size > 2
 
 
@@ -201,8 +208,8 @@ def test_looks_at_the_data_between_blocks_change_nothing_but_rounding(rule, monk
     monkeypatch.setattr(LeastSquares, "search", lambda self, residual: looks.append(1) or search(self, residual))
     often = trace(question, rule, tol=0.0, max_rounds=100)
     assert rare.n_rounds == often.n_rounds == 100
-    before_rounding = np.array([record["gap"] > 1e-9 for record in rare.history[:-1]]) | (rule is RULES[0])
-    np.testing.assert_allclose(often.steps.values[before_rounding], rare.steps.values[before_rounding], atol=1e-7)
+    compare = before_rounding(rare, rule)
+    np.testing.assert_allclose(often.steps.values[compare], rare.steps.values[compare], atol=1e-9)
     assert len(looks) >= 5  # at the start, after 30, 60 and 90 rounds, and at the end
 
 

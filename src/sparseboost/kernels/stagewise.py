@@ -100,8 +100,8 @@ def rounds(
 ):  # fmt: skip
     """Make up to `chosen.size` rounds in place; returns (rounds made, why it ended, the key whose column is missing).
 
-    Hypotheses met so far have slots: `keys`, `energies`, `weights` and `rows` (of `gram`, −1 if not at hand) are by
-    slot, `slots` is by key. `losses`, `pulls`, `gaps`, `active` tell where each round started.
+    Hypotheses met so far have slots: `keys`, `energies`, `weights` are by slot; `slots` and `rows` (of `gram`) are by
+    key, −1 where there is none. `losses`, `pulls`, `gaps`, `active` tell where each round started.
     """
     p, q = moments[0], moments[1]
     met = weights.size
@@ -127,7 +127,7 @@ def rounds(
         if a < 0:
             a = slots[j]
             factor, value = choose(kind, number, radius, first + i, c[j], b[j], energies[a], p, q, weights[a])
-        if rows[a] < 0:
+        if rows[keys[a]] < 0:
             return i, MISSING, keys[a]
         chosen[i], factors[i], values[i] = keys[a], factor, value
         if factor == 1.0 and value == weights[a]:
@@ -141,7 +141,7 @@ def rounds(
             for s in range(met):
                 weights[s] *= factor
         weights[a] = value
-        column = gram[rows[a]]
+        column = gram[rows[keys[a]]]
         if factor == 1.0:
             for s in range(c.size):
                 c[s] -= change * column[s]

@@ -15,6 +15,7 @@ from sparseboost.solvers.least_squares import LeastSquares
 
 Array = np.ndarray
 GRAM_BYTES = 2**28  # for Gram columns; those that do not fit are computed whenever they are chosen
+MOST_AT_ONCE, ENTRIES_AT_ONCE = 32, 2**22  # Gram columns, and outputs they are made of: together they cost less
 FEWEST_BETWEEN = 1000  # rounds between two looks at the data, which keep rounding errors from adding up
 
 
@@ -126,7 +127,7 @@ class GramWalk(Walk):
         self.dictionary: Enumerable = question.dictionary
         size = self.dictionary.size
         self._slots = np.full(size, -1, np.int64)
-        self._rows = np.empty(0, np.int64)
+        self._rows = np.full(size, -1, np.int64)
         self._gram = np.empty((int(np.clip(GRAM_BYTES // (8 * max(size, 1)), 2, max(size, 2))), size))
         self._used = 0
         self._moments = np.zeros(2)
@@ -182,19 +183,35 @@ class GramWalk(Walk):
         )  # fmt: skip
 
     def _load(self, key: int) -> None:
-        """Compute a Gram column, of a hypothesis met now or of one whose column had to make room."""
-        slot = int(self._slots[key])
-        if slot < 0:
-            slot = self._slots[key] = self.keys.size
-            column = self._meet(key)
-            self._rows = np.append(self._rows, np.int64(-1))
-        else:
-            column = self.question.column(key)[0]
-        row = min(self._used, self._gram.shape[0] - 1)
-        self._used += 1
-        self._rows[self._rows == row] = -1  # the last row belongs to whoever needs it
-        self._rows[slot] = row
-        self._gram[row] = self.dictionary.correlate(self.question.force(column))[:, 0]
+        """Make a hypothesis ready for a round: its place among those met, and its Gram column."""
+        if self._slots[key] < 0:
+            self._slots[key] = self.keys.size
+            self._meet(key)
+        if self._rows[key] >= 0:
+            return
+        keys = self._soon(key)
+        columns, question = self.dictionary.columns(keys), self.question
+        mean = columns.correlate(question.weight[:, None])[:, 0] if question.fit_intercept else np.zeros(keys.size)
+        force = question.weight[:, None] * (columns.dot(np.eye(keys.size)) - mean)
+        last = self._gram.shape[0] - 1
+        rows = np.minimum(self._used + np.arange(keys.size), last)
+        if rows[-1] == last:  # the last row belongs to whoever needs it
+            self._rows[self._rows == last] = -1
+        self._gram[rows] = self.dictionary.correlate(force).T
+        self._rows[keys] = rows
+        self._used = min(self._used + keys.size, last)
+
+    def _soon(self, key: int) -> Array:
+        """Add hypotheses that are likely to be chosen next, as long as there is room: twice as many each time."""
+        most = min(MOST_AT_ONCE, ENTRIES_AT_ONCE // self.question.y.size)
+        count = min(self._used, most - 1, self._gram.shape[0] - 2 - self._used)
+        if count <= 0:
+            return np.array([key])
+        pull = np.abs(self._correlation)
+        pull[self._rows >= 0] = -1.0
+        pull[key] = -1.0
+        likely = np.argpartition(-pull, min(count, pull.size - 1))[:count]
+        return np.concatenate([[key], likely[pull[likely] > 0.0]])
 
 
 class SearchWalk(Walk):
