@@ -13,6 +13,8 @@ Array = np.ndarray
 MOST_STEPS = 200
 ARMIJO = 1e-4
 RIDGE = 1e-13  # of the mean curvature: hypotheses that agree on all examples make it singular
+PATIENCE = 5  # steps without a smaller gap, near the optimum, before rounding is blamed
+NEARLY = 1e-6
 NOISE = 1e-14  # relative change of a loss that double precision cannot tell from none
 
 
@@ -66,22 +68,25 @@ def solve_restricted(
     ----------
     MATH.md X2, X3, T3.
     """
-    weight = weight.copy()
     tilted = tilt(columns @ weight, log_prior)
-    tol = max(tol, NOISE * radius)
+    tol = max(tol, NOISE * radius, np.finfo(float).eps * radius**2)  # rounding of margins, times the radius
+    best, since = Restricted(weight, tilted, np.inf), 0
     for _ in range(MOST_STEPS):
         edges = columns.T @ tilted.weight
-        best = int(edges.argmax())
-        gap = tilted.ratio * (radius * max(edges[best], 0.0) - float(edges @ weight))
-        if gap <= tol:
+        top = int(edges.argmax())
+        gap = tilted.ratio * (radius * max(edges[top], 0.0) - float(edges @ weight))
+        since = 0 if gap < best.gap else since + 1
+        if gap < best.gap:
+            best = Restricted(weight, tilted, max(gap, 0.0))
+        if gap <= tol or (since >= PATIENCE and best.gap <= NEARLY):
             break
         free = weight > 0.0
-        free[best] = True
+        free[top] = True
         moved = _newton_step(columns, weight, radius, edges, free, tilted, log_prior, tilt)
         if moved is None:
             break
         weight, tilted = moved
-    return Restricted(weight, tilted, max(gap, 0.0))
+    return best
 
 
 def _newton_step(
@@ -116,10 +121,9 @@ def _newton_step(
     score, step = columns @ weight, min(1.0, longest)
     for _ in range(50):
         after = tilt(score + step * change, log_prior)
-        if after.value <= tilted.value - ARMIJO * step * promise:
+        small = step * promise <= NOISE * max(1.0, abs(tilted.value))  # the loss cannot tell; the next gap will
+        if small or after.value <= tilted.value - ARMIJO * step * promise:
             break
-        if step * promise <= NOISE * max(1.0, abs(tilted.value)):
-            return None
         step *= 0.5
     weight = weight.copy()
     weight[used] = np.maximum(weight[used] + step * direction, 0.0)
