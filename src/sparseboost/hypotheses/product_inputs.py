@@ -153,22 +153,24 @@ class DenseInputs(Inputs):
         low, high = int(frontier.start[group]), int(frontier.start[group + 1])
         low += int(np.searchsorted(frontier.bound[low:high], threshold, side="right"))
         top = high - 1 if top < 0 else top
-        width = max(1, BLOCK_ENTRIES // max(m * k, 1))
+        width = max(1, min(BLOCK_ENTRIES // max(m * k, 1), int(np.sqrt(BLOCK_ENTRIES // k))))
         first = max(low, top - width + 1)
-        found, visited = [nothing(k)], 0
+        parts, visited = [nothing(k)], 0
         if first <= top:
             pushed = self._pushed(frontier, group, slice(first, top + 1), force, leaf)
             for begin in range(first, high, width):
-                left, right = np.arange(first, top + 1)[:, None], np.arange(begin, min(begin + width, high))
-                sums = self._against(frontier.member[right], pushed, k)
-                left, right = np.nonzero(left <= right if powers else left < right)
-                correlation, absolute = sums[0][:, left, right].T, sums[-1][:, left, right].T
-                left, right, visited = left + first, right + begin, visited + left.size
-                extent = gauge.reach(correlation) if leaf else gauge.extent(correlation, absolute, self.signed)
-                large = gauge.size(extent) > limit * joint_cost(frontier, group, left, right)
-                found.append([part[large] for part in (left, right, correlation, absolute)])
+                grid = np.arange(first, top + 1)[:, None], np.arange(begin, min(begin + width, high))
+                sums = self._against(frontier.member[grid[1]], pushed)
+                own = grid[0] <= grid[1] if powers else grid[0] < grid[1]
+                visited += int(own.sum())
+                flat = [part.reshape(k, -1).T for part in sums]
+                extent = gauge.reach(flat[0]) if leaf else gauge.extent(flat[0], flat[1], self.signed)
+                large = gauge.size(extent).reshape(own.shape) > limit * joint_cost(frontier, group, *grid)
+                where = np.nonzero(own & large)
+                chosen = [part.reshape(k, *own.shape)[:, *where].T for part in sums]
+                parts.append([where[0] + first, where[1] + begin, chosen[0], chosen[-1]])
         done = first <= low
-        left, right, correlation, absolute = (np.concatenate(part) for part in zip(*found, strict=True))
+        left, right, correlation, absolute = (np.concatenate(part) for part in zip(*parts, strict=True))
         after = (group + 1, -1) if done else (group, first - 1)
         return Found(left, right, correlation, absolute, visited, *after)
 
@@ -180,13 +182,13 @@ class DenseInputs(Inputs):
         pushed = (force.T[:, None, :] * columns).reshape(-1, len(force))
         return [pushed] if leaf else [pushed, np.abs(pushed)]
 
-    def _against(self, members: Array, pushed: list[Array], k: int) -> list[Array]:
-        """Sums over examples with the right members: (k, left, right) each."""
+    def _against(self, members: Array, pushed: list[Array]) -> list[Array]:
+        """Sums over examples with the right members: (k·left, right) each."""
         columns = self.matrix.T[members].T
         sums = [pushed[0] @ columns]
         if len(pushed) > 1:
             sums.append(pushed[1] @ (np.abs(columns) if self.signed else columns))
-        return [part.reshape(k, -1, len(members)) for part in sums]
+        return sums
 
 
 class SparseInputs(Inputs):

@@ -278,8 +278,12 @@ def scale(X: Any, shift: Array, width: Array) -> Any:
     """(X − shift) / width in double precision: an array in column order, or a CSC matrix (which takes no shift)."""
     plain = not np.any(shift) and np.all(width == 1.0)
     if not sp.issparse(X):
-        X = np.asarray(X)
-        return np.asfortranarray(X, dtype=np.float64) if plain else np.asfortranarray((X - shift) / width)
+        if plain:
+            return np.asfortranarray(X, dtype=np.float64)
+        scaled = np.empty(X.shape, order="F")
+        np.subtract(X, shift, out=scaled)
+        scaled /= width
+        return scaled
     X = sp.csc_array(X, dtype=np.float64)
     if plain:
         return X

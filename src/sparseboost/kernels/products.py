@@ -65,11 +65,34 @@ def _rows_of(data, indices, indptr, member, low, high, top, place, count, ends, 
         for p in range(indptr[member[e]], indptr[member[e] + 1]):
             n = place[indices[p]]
             if n >= 0:
-                item[cursor[n]], entry[cursor[n]] = e, data[p]
+                item[cursor[n]], entry[cursor[n]] = e - low, data[p]
                 cursor[n] += 1
     for n in range(count):
-        while cursor[n] > ends[n] and item[cursor[n] - 1] > top:
+        while cursor[n] > ends[n] and item[cursor[n] - 1] > top - low:
             cursor[n] -= 1
+
+
+@compiled_inside
+def _add(item, entry, first, last, times, force, i, sums):
+    """Add times · entry · force[i] to the sums of items, and its size where sums have room for it."""
+    k = force.shape[1]
+    both = sums.shape[1] > k
+    if k == 1:
+        part = times * force[i, 0]
+        if both:
+            for z in range(first, last):
+                sums[item[z], 0] += part * entry[z]
+                sums[item[z], 1] += abs(part * entry[z])
+        else:
+            for z in range(first, last):
+                sums[item[z], 0] += part * entry[z]
+        return
+    for z in range(first, last):
+        x = times * entry[z]
+        for r in range(k):
+            sums[item[z], r] += x * force[i, r]
+            if both:
+                sums[item[z], k + r] += abs(x * force[i, r])
 
 
 @compiled
@@ -100,8 +123,8 @@ def expand(
         for e in range(start[g], start[g + 1]):
             total += indptr[member[e] + 1] - indptr[member[e]]
         entries = max(entries, total)
-    item, entry = np.empty(entries, np.int32), np.empty(entries)
-    sums, sizes = np.zeros((widest, k)), np.zeros((widest, k))
+    item, entry = np.empty(entries, np.uint32), np.empty(entries)
+    sums = np.empty((widest, k if leaf else 2 * k))
     touched, seen = np.empty(widest, np.int32), np.full(widest, -1, np.int64)
     extent = np.empty(k)
     found, visited, work = 0, 0, 0
@@ -120,47 +143,51 @@ def expand(
                 for n in range(count):
                     place[rows[n]] = -1
                 return found, visited, g, b
-            n_touched = 0
+            n_touched, more = 0, 0
+            for p in range(indptr[member[b]], indptr[member[b] + 1]):
+                n = place[indices[p]]
+                if n >= 0:
+                    cursor[n] -= 1  # now at b itself
+                    more += ends[n + 1] - cursor[n]
+            work += more
+            behind = b - low if powers else b - low + 1
+            if more > high - b:  # most members behind b will be met: all of them are cleared at once
+                for e in range(behind, high - low):
+                    touched[n_touched] = e
+                    n_touched += 1
+                sums[behind : high - low] = 0.0
             for p in range(indptr[member[b]], indptr[member[b] + 1]):
                 i = indices[p]
                 n = place[i]
                 if n < 0:
                     continue
-                cursor[n] -= 1  # now at b itself
-                times = value[n] * data[p]
                 first = cursor[n] if powers else cursor[n] + 1
-                work += ends[n + 1] - first
-                for z in range(first, ends[n + 1]):
-                    e = item[z] - low
-                    x = times * entry[z]
-                    if seen[e] != b:
-                        seen[e] = b
-                        touched[n_touched] = e
-                        n_touched += 1
-                        for r in range(k):
-                            sums[e, r] = 0.0
-                            sizes[e, r] = 0.0
-                    for r in range(k):
-                        part = x * force[i, r]
-                        sums[e, r] += part
-                        sizes[e, r] += abs(part)
+                if more <= high - b:
+                    for z in range(first, ends[n + 1]):
+                        e = item[z]
+                        if seen[e] != b:
+                            seen[e], touched[n_touched] = b, e
+                            n_touched += 1
+                            sums[e] = 0.0
+                _add(item, entry, first, ends[n + 1], value[n] * data[p], force, i, sums)
             visited += n_touched
+            least = limit * cost[b] / each[0]
             for t in range(n_touched):
-                e = touched[t] + low
+                if k == 1 and abs(sums[touched[t], -1]) <= least:
+                    continue  # the common case, before anything else
+                total, e = sums[touched[t]], touched[t] + low
                 for r in range(k):
-                    total, size = sums[touched[t], r], sizes[touched[t], r]
                     if leaf:
-                        extent[r] = max(-total, 0.0) if one_sided else abs(total)
+                        extent[r] = max(-total[r], 0.0) if one_sided else abs(total[r])
                     elif signed:
-                        extent[r] = size
+                        extent[r] = total[k + r]
                     else:
-                        extent[r] = 0.5 * (size - total if one_sided else size + abs(total))
+                        extent[r] = 0.5 * (total[k + r] - total[r] if one_sided else total[k + r] + abs(total[r]))
                 spent = cost[b] if e == b else cost[b] + cost[e] - base[g]
                 if _size(extent, each, together, round_norm) > limit * spent:
-                    left[found], right[found] = b, e
-                    for r in range(k):
-                        correlation[found, r] = sums[touched[t], r]
-                        absolute[found, r] = sizes[touched[t], r]
+                    left[found], right[found], correlation[found] = b, e, total[:k]
+                    if not leaf:
+                        absolute[found] = total[k:]
                     found += 1
         for n in range(count):
             place[rows[n]] = -1
