@@ -60,7 +60,7 @@ def draw_excess(ax, X, y, models):
 
 
 def lasso_losses_by_norm(X, y):
-    _, coefs, _ = lasso_path(X, y, alphas=2000, eps=1e-4, tol=1e-8, max_iter=100_000)
+    _, coefs, _ = lasso_path(X, y, alphas=400, eps=1e-4, tol=1e-8, max_iter=100_000)
     return np.abs(coefs).sum(axis=0), 0.5 * np.mean((y[:, None] - X @ coefs) ** 2, axis=0)
 
 
