@@ -125,6 +125,8 @@ class BaseFunctionalBoost(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
     def _solve(self, X: Any, target: Array, loss: Any, weight: Array) -> None:
         """Boost on validated data, and set what a fitted estimator has."""
         X = X.tocsr() if sp.issparse(X) else X
+        if not np.all(weight > 0):  # as if they were not there: not even cuts between their values
+            X, target, weight = X[weight > 0], target[weight > 0], weight[weight > 0]
         rng = check_random_state(self.random_state)
         learner = make_learner(self.learner)
         earlier = self._earlier(Risk(loss, target, weight).n_outputs)
@@ -155,7 +157,7 @@ class BaseFunctionalBoost(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
         X, target, weight = parts
         risk, algorithm = self._risk(loss, target, weight), self._algorithm()
         names = getattr(self, "feature_names_in_", None)
-        bond = Bond(risk.weight, names, rng, effective_n_jobs(self.n_jobs))
+        bond = Bond(risk.weight, float(weight.sum()), names, rng, effective_n_jobs(self.n_jobs))
         steps = make_steps(self.step, float(self.step_size), algorithm, risk)
         boosting = FunctionalBoosting(
             risk, learner.bind(X, bond), algorithm, steps, validation=held, max_learners=self.max_learners

@@ -262,7 +262,8 @@ class FunctionalBoostClassifier(ClassifierMixin, BaseFunctionalBoost):
         ndarray of shape (n_samples, n_classes)
             Probability of every class; for multi-label targets of every label.
         """
-        probability = self.loss_.decode(self._decision(X))
+        score = self._decision(X)
+        probability = self.loss_.decode(score)
         if self._multilabel or self.classes_.size > 2:
             return probability
         return np.hstack([1.0 - probability, probability])

@@ -130,7 +130,8 @@ n_features_in_, feature_names_in_
             target = RankingHinge.targets(y, qid, weight)
             if not _any_pair(target[weight > 0]):
                 raise ValueError(
-                    "y must hold two documents of one query with different relevance; there is no pair to rank."
+                    f"y must hold two documents of one query with different relevance; there is no pair to rank among "
+                    f"n_samples={X.shape[0]}."
                 )
             self._solve(X, target, loss, weight)
         return self

@@ -117,6 +117,7 @@ class EstimatorProjector(Projector):
         self.estimator, self.X, self.bond = estimator, X, bond
         self.rng = check_random_state(bond.random_state)
         self.rows = np.flatnonzero(bond.weight > 0)
+        self.weight = bond.weight * (bond.weight.size if bond.mass is None else bond.mass)  # 1 where none was given
         self.classifies = is_classifier(estimator)
         self.takes_all = not self.classifies and bool(get_tags(estimator).target_tags.multi_output)
 
@@ -126,7 +127,7 @@ class EstimatorProjector(Projector):
             fitted = [self._classify(target[:, r]) for r in range(k)]
         else:
             target = target / np.sqrt(np.average((target**2).sum(axis=1), weights=self.bond.weight))
-            weight = self.bond.weight[self.rows]
+            weight = self.weight[self.rows]
             if k == 1 or not self.takes_all:
                 fitted = [self._fit(self.rows, target[self.rows, r], weight) for r in range(k)]
             else:
@@ -143,18 +144,19 @@ class EstimatorProjector(Projector):
         sign = np.sign(target[rows])
         if rows.size == 0 or np.all(sign == sign[0]):
             return float(sign[0]) if rows.size else 0.0
-        return self._fit(rows, sign, self.bond.weight[rows] * np.abs(target[rows]))
+        size = np.abs(target[rows])
+        return self._fit(rows, sign, self.weight[rows] * size / np.average(size, weights=self.weight[rows]))
 
     def _fit(self, rows: Array, target: Array, weight: Array) -> Any:
         estimator = clone(self.estimator)
         seeded = [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
         estimator.set_params(**{name: self.rng.randint(SEEDS) for name in sorted(seeded)})
         options = {}
-        if not np.all(weight == weight[0]):
+        if not np.allclose(weight, 1.0, rtol=1e-9):
             parameter = _weight_parameter(estimator)
             if parameter is not None:
-                options[parameter] = weight / weight.mean()
-            else:
+                options[parameter] = weight
+            elif not np.allclose(weight, weight[0], rtol=1e-9):
                 drawn = self.rng.choice(rows.size, rows.size, p=weight / weight.sum())
                 rows, target = rows[drawn], target[drawn]
                 if self.classifies and np.all(target == target[0]):

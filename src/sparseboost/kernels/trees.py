@@ -12,6 +12,7 @@ import numpy as np
 from sparseboost.kernels.compile import compiled, compiled_sum
 
 EMPTY = 1e-12
+TIE = 1e-10  # gains that differ by less are equal, whatever the order of the sums
 
 
 @compiled_sum
@@ -81,7 +82,7 @@ def best_cuts(codes, members, counts, rows, pull, least, first, last, gain, cut)
                     lower += left[r] * left[r]
                     upper += (total[r] - left[r]) * (total[r] - left[r])
                 found = lower / below + upper / above - whole
-                if found > gain[j]:
+                if found > gain[j] + TIE * (lower / below + upper / above):
                     gain[j], cut[j] = found, b
 
 

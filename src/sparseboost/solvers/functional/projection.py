@@ -57,6 +57,8 @@ class Bond:
     ----------
     weight : array of shape (m,)
         Weights of the examples; they sum to 1.
+    mass : float, optional
+        The sum of the weights as they were given; the number of examples by default.
     feature_names : sequence of str, optional
         Names of the inputs.
     random_state : RandomState
@@ -66,6 +68,7 @@ class Bond:
     """
 
     weight: Array
+    mass: float | None = None
     feature_names: Sequence[str] | None = None
     random_state: Any = None
     n_jobs: int = 1

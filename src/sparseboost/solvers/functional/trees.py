@@ -22,6 +22,7 @@ from sparseboost.solvers.functional.projection import (
 
 LARGEST_LINE = 256  # values of one line of codes: they fit into a byte, and their sums into the cache
 WORTH_THREADS = 300_000  # additions below which starting threads costs more than they save
+TIE = 1e-10  # gains that differ by less are equal, whatever the order of the sums
 ALL = np.empty(0, dtype=np.int32)
 
 
@@ -215,8 +216,11 @@ class VectorTreeProjector(Projector):
             bounds = np.linspace(0, lines, jobs + 1).astype(int)
             with ThreadPoolExecutor(jobs) as pool:
                 list(pool.map(search, bounds[:-1], bounds[1:]))
-        best = int(gain.argmax())
-        return (best, int(cut[best])) if cut[best] >= 0 else None
+        largest = gain.max(initial=-np.inf)
+        if largest == -np.inf:
+            return None
+        best = int(np.argmax(gain >= largest - TIE * abs(largest)))
+        return best, int(cut[best])
 
 
 def leaf_means(leaf: Array, pull: Array, n_nodes: int) -> tuple[Array, float]:
