@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 MODELS = frozenset(
@@ -144,8 +145,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise _not_a_model(path, "it is damaged") from error
     if _type_name(model) not in MODELS:
         raise _not_a_model(path, f"it holds an object of type {type(model).__name__}")
-    if not hasattr(model, "coef_"):
-        raise _not_a_model(path, "its weights are missing")
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise _not_a_model(path, "its weights are missing") from None
     return model
 
 

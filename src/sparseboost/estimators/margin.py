@@ -263,14 +263,25 @@ class MarginBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator
             "position": np.concatenate([np.empty(0, np.int64), *(positions for _, positions, _ in mixture.trail)]),
             "amount": np.concatenate([np.empty(0), *(amounts for _, _, amounts in mixture.trail)]),
         }
-        if not solution.converged and solution.reason != "callback" and self.method in OPTIMISERS:
-            warnings.warn(
-                f"MarginBoostClassifier stopped by {solution.reason} with a gap of {solution.gap:.2g} where "
-                f"{self.tol:.2g} was wanted; raise {solution.reason if solution.reason in vars(self) else 'tol'}"
-                + (", or use step='pairwise'." if self.method == "cg-boost" else "."),
-                ConvergenceWarning,
-                stacklevel=callers_level(),
+        self._warn(solution)
+
+    def _warn(self, solution: MarginSolution) -> None:
+        """Say that a method with an optimum to reach did not reach it, or that there is none worth reaching."""
+        if self.method == "lpboost" and solution.reason == "not_separable" and self.soft_margin == 0.0:
+            text = (
+                f"The data is not separable by these hypotheses: no classifier has a margin above {self.tol:.2g}, and "
+                f"the hard margin says nothing about which is best; use soft_margin > 0."
             )
+        elif self.method in OPTIMISERS and not solution.converged and solution.reason != "callback":
+            remedy = solution.reason if solution.reason in ("max_rounds", "time_budget") else "tol"
+            text = (
+                f"MarginBoostClassifier stopped by {solution.reason} with a gap of {solution.gap:.2g} where "
+                f"{self.tol:.2g} was wanted; raise {remedy}"
+                + (" or use step='pairwise'." if self.method == "cg-boost" and self.step != "pairwise" else ".")
+            )
+        else:
+            return
+        warnings.warn(text, ConvergenceWarning, stacklevel=callers_level())
 
     # -- using a fitted model ---------------------------------------------------------------------------------
 

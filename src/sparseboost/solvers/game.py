@@ -67,10 +67,10 @@ class Game:
 
     def reply(self, weight: Array) -> Reply | None:
         """The best hypothesis under this distribution; None if every edge is 0."""
-        found = self.dictionary.strongest(weight * self.y)
+        found = self.dictionary.strongest(-(weight * self.y))  # the gradient, as every search has it
         if found is None:
             return None
-        sign = -1 if found.correlation < 0.0 else 1
+        sign = -1 if found.correlation > 0.0 else 1
         column = found.outputs * self.y
         if sign < 0 or found.cost != 1.0:
             column *= sign / found.cost

@@ -162,7 +162,7 @@ class _MarginCourse(Course):
             "bound": solver.bound(game, state, bracket, gap) if rounds else np.inf,
         }
         reason, converged = None, False
-        if reply is None or (rounds and solver.seeks_margin and edge <= self.tol):
+        if reply is None or (rounds and solver.seeks_margin and self.high <= self.tol):
             reason, converged = "not_separable" if solver.seeks_margin else "gap", True
         elif rounds and gap <= self.tol:
             reason, converged = "gap", True
