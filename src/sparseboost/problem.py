@@ -149,14 +149,20 @@ class Problem:
         """α·c_j of the active hypotheses."""
         return self.alpha * ensemble.cost
 
-    def dual_point(self, score: Array) -> Array:
-        """A point of the dual's domain, from the gradient; it respects the intercept's constraint."""
-        dual = self.driving_loss.gradient(self.y, score)
+    def dual_point(self, score: Array, dual: Array | None = None) -> Array:
+        """A point of the dual's domain, the gradient if none is given; it respects the intercept's constraint."""
+        if dual is None:
+            dual = self.driving_loss.gradient(self.y, score)
         return self.loss.balance(self.y, dual, self.weight) if self.fit_intercept else dual
 
-    def survey(self, ensemble: Ensemble, score: Array, count: int = 0, rank: Rank | None = None) -> Survey:
-        """Objective, lower bound over *all* hypotheses, and the `count` best candidates, in one pass."""
-        dual = self.dual_point(score)
+    def survey(
+        self, ensemble: Ensemble, score: Array, count: int = 0, rank: Rank | None = None, dual: Array | None = None
+    ) -> Survey:
+        """Objective, lower bound over *all* hypotheses, and the `count` best candidates, in one pass.
+
+        `dual` is a dual point that a solver found, per example; by default the gradient.
+        """
+        dual = self.dual_point(score, dual)
         above = self.alpha if self.penalty.zeroes_blocks else -1.0
         found = self.dictionary.search(
             self.weight[:, None] * dual,
@@ -171,11 +177,14 @@ class Problem:
 
     def restricted_gap(self, ensemble: Ensemble, score: Array) -> float:
         """Gap of the problem that has only the active hypotheses."""
-        dual = self.dual_point(score)
+        return self.loss_value(score) + self.penalty_value(ensemble) - self.restricted_bound(ensemble, score)
+
+    def restricted_bound(self, ensemble: Ensemble, score: Array, dual: Array | None = None) -> float:
+        """Lower bound of the problem that has only the active hypotheses."""
+        dual = self.dual_point(score, dual)
         correlation = ensemble.columns.correlate(self.weight[:, None] * dual)
         violation = float(self.penalty.violation(correlation, ensemble.cost).max(initial=0.0))
-        lower = self.lower_bound(dual, violation, correlation, ensemble)
-        return self.loss_value(score) + self.penalty_value(ensemble) - lower
+        return self.lower_bound(dual, violation, correlation, ensemble)
 
     def lower_bound(
         self, dual: Array, violation: float, correlation: Array | None = None, ensemble: Ensemble | None = None

@@ -25,7 +25,7 @@ LAYERS = {
     "persistence": 1, "datasets": 1,
     "estimators": 2, "dask": 2,
     "solvers": 3,
-    "problem": 4, "ensemble": 4, "monitors": 4, "progress": 4, "threads": 4,
+    "problem": 4, "ensemble": 4, "monitors": 4, "progress": 4, "threads": 4, "executor": 4,
     "losses": 5, "penalties": 5, "hypotheses": 5,
     "kernels": 6,
 }  # fmt: skip

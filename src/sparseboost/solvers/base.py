@@ -29,6 +29,7 @@ class State:
     pruned: int = 0
     bound: float = 0.0  # decrease of the objective that the last step guaranteed
     stalled: bool = False  # the last step changed nothing that double precision can see
+    dual: Any = None  # a dual point that the last step found; by default the gradient is one
     unaffordable: bool = False  # all hypotheses that wanted to enter need more inputs than are allowed
 
 
@@ -177,7 +178,7 @@ class _Minimization(Course):
 
     def look(self, state: State, rounds: int) -> Look:
         wish = self.solver.request(state)
-        survey = state.problem.survey(state.ensemble, state.score, wish.count, wish.rank)
+        survey = state.problem.survey(state.ensemble, state.score, wish.count, wish.rank, state.dual)
         if self.problem.dictionary.exact:  # a bound over what a heuristic search found says nothing of what it may find
             self.best_lower = max(self.best_lower, survey.lower_bound)
             survey = replace(survey, lower_bound=self.best_lower)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,18 +104,26 @@ class Workspace:
 
 
 class Corrected(NamedTuple):
-    """Weights after a correction, and the decrease that its bounds guaranteed."""
+    """Weights after a correction, the decrease that its bounds guaranteed, and the dual point it found if it did."""
 
     ensemble: Ensemble
     score: Array
     bound: float
     stalled: bool
+    dual: Any = None
 
 
 class Corrector(ABC):
-    """A way of re-optimising the weights of the active hypotheses."""
+    """A way of re-optimising the weights of the active hypotheses.
+
+    Attributes
+    ----------
+    takes_kinks : bool
+        Whether it works on a non-smooth loss itself, not on smooth ones that come close.
+    """
 
     name: str
+    takes_kinks: bool = False
 
     @abstractmethod
     def check(self, problem: Problem) -> None:

@@ -53,7 +53,8 @@ class Boosting(Solver):
         self.max_inputs = max_inputs
 
     def init(self, problem: Problem, warm: Stage | None = None) -> State:
-        self.correction.check(problem if problem.loss.smooth else problem.smoothed(1.0))
+        itself = problem.loss.smooth or self.correction.takes_kinks
+        self.correction.check(problem if itself else problem.smoothed(1.0))
         return super().init(problem, warm)
 
     def request(self, state: State) -> Request:
@@ -87,6 +88,7 @@ class Boosting(Solver):
             pruned=before.size + new - kept.size,
             bound=found.bound,
             stalled=found.stalled and problem is state.problem,
+            dual=found.dual,
             unaffordable=survey.candidates.keys.size > 0 and candidates.size == 0,
         )
 
@@ -132,10 +134,9 @@ class Boosting(Solver):
             return problem.steepness(keys, correlation)
         return self.correction.rank(problem, state.score, keys, correlation)
 
-    @staticmethod
-    def _smoothing(problem: Problem, survey: Survey, target: float) -> Problem:
+    def _smoothing(self, problem: Problem, survey: Survey, target: float) -> Problem:
         """A non-smooth loss is replaced by one within a fraction of the gap that is left to close."""
-        if problem.loss.smooth:
+        if problem.loss.smooth or self.correction.takes_kinks:
             return problem
         width = max(target * 0.5, survey.gap * INNER_FRACTION)
         smoothed = problem.smoothed(width)
