@@ -20,7 +20,7 @@ def best_cuts(codes, members, counts, rows, pull, least, first, last, gain, cut)
     """For the inputs of lines first ≤ g < last: the cut (codes ≤ cut go left) that lowers the squared error most.
 
     Line g holds inputs members[g] … members[g+1] − 1, with counts[j] values each. `rows` are the examples of the node;
-    none means all of them. A side must weigh more than `least`. gain[j] is the decrease, −inf where there is no cut.
+    none means all of them. A side must weigh at least `least`. gain[j] is the decrease, −inf where there is no cut.
     Ties go to the lowest cut.
     """
     width = pull.shape[1]
@@ -70,7 +70,7 @@ def best_cuts(codes, members, counts, rows, pull, least, first, last, gain, cut)
             whole = whole / total[k] if total[k] > 0.0 else 0.0
             left[:] = 0.0
             gain[j], cut[j] = -np.inf, -1
-            floor = max(least, EMPTY * total[k])  # what rounding leaves of an empty side is no side
+            floor = max(least * (1.0 - TIE), EMPTY * total[k])  # what rounding leaves of an empty side is no side
             for b in range(count - 1):
                 for r in range(width):
                     left[r] += own[b, r]

@@ -128,7 +128,7 @@ class VectorTrees(WeakLearner):
     max_bins : int, optional
         Values that an input is reduced to, by quantiles; None keeps all of them, so that every cut is tried.
     min_leaf : float, default=0.0
-        A leaf must hold more than this share of the weight.
+        A leaf must hold at least this share of the weight.
 
     References
     ----------
