@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import sparseboost
 from sparseboost import ForwardStagewiseRegressor, FrankWolfeLasso
 from sparseboost.estimators import stagewise_base
-from sparseboost.hypotheses import Kernel, Products, Stumps
+from sparseboost.hypotheses import Context, Features, Kernel, Products, Stumps, Union
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(50, 8)) * (RNG.random((50, 8)) < 0.7) + 0.0
@@ -261,6 +261,18 @@ def test_other_spaces(model, space):
         assert all(record["bound"] == np.inf for record in found.history_)
     assert found.history_[-1]["loss"] < found.history_[0]["loss"]
     assert sorted({j for h in found.hypotheses_ for j in h.inputs}) == found.inputs_used_.tolist()
+
+
+@pytest.mark.parametrize("space", [Union([Features(), Stumps()], costs=[1.0, 3.0]), Stumps(standardize=True)], ids=str)
+def test_spaces_whose_hypotheses_differ_in_cost(space):
+    model = FrankWolfeLasso(1.2, hypotheses=space, step="away", tol=1e-6).fit(X, Y)
+    dictionary = space.bind(X, Context(weight=np.full(50, 0.02)))
+    cost = dictionary.cost(np.array([dictionary.adopt(hypothesis) for hypothesis in model.hypotheses_]))
+    assert model.converged_
+    assert cost @ np.abs(model.coef_) == pytest.approx(1.2)
+    outputs = np.column_stack([hypothesis(X) for hypothesis in model.hypotheses_])
+    pulls = np.abs((Y - model.predict(X)) @ (outputs - outputs.mean(axis=0))) / 50 / cost
+    np.testing.assert_allclose(pulls, model.history_[-1]["correlation"], rtol=1e-2)  # all are pulled alike
 
 
 def test_missing_values_go_where_the_space_takes_them():

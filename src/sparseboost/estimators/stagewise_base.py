@@ -115,14 +115,14 @@ class BaseStagewise(RegressorMixin, CallbackSupportMixin, BaseEstimator, metacla
         used = np.flatnonzero(walk.weights)
         over_features = isinstance(question.dictionary, FeatureDictionary)
         used = used[np.argsort(walk.keys[used])] if over_features else used
-        coef = walk.weights[used]
+        coef = walk.coef[used]
         if over_features:
             coef = np.zeros(self.n_features_in_)
-            coef[walk.keys] = walk.weights
+            coef[walk.keys] = walk.coef
         active = [question.dictionary.hypothesis(int(key)) for key in walk.keys[used]]
         return {
             "coef_": coef,
-            "intercept_": question.mean - float(walk.means @ walk.weights),
+            "intercept_": walk.intercept,
             "hypotheses_": active,
             "n_active_": len(active),
             "inputs_used_": np.array(sorted({j for h in active for j in h.inputs}), dtype=np.int64),

@@ -21,7 +21,8 @@ class LeastSquares:
     r"""½ Σ_i s_i (y_i − b − Σ_j β_j h_j(x_i))² with Σ_i s_i = 1 and b the best intercept for β, or 0.
 
     An intercept is centring: y and every h_j stand for themselves minus their weighted mean. Columns are not touched,
-    because Σ_i s_i (h_j(x_i) − mean) r_i = Σ_i s_i h_j(x_i) r_i for a residual r of mean zero.
+    because Σ_i s_i (h_j(x_i) − mean) r_i = Σ_i s_i h_j(x_i) r_i for a residual r of mean zero. A hypothesis of cost c
+    stands for h_j/c, so that the ℓ1 norm of its weights here is Σ_j c_j|β_j| of the model.
 
     References
     ----------
@@ -60,11 +61,15 @@ class LeastSquares:
         shift = self.weight @ residual if self.fit_intercept else 0.0
         return (self.weight * (residual - shift))[:, None]
 
-    def column(self, key: int) -> tuple[Array, float]:
-        """Centred outputs of one hypothesis, and the mean that was taken away."""
-        column = self.dictionary.columns(np.array([key])).dot(np.ones((1, 1)))[:, 0]
-        mean = float(self.weight @ column) if self.fit_intercept else 0.0
-        return column - mean, mean
+    def columns(self, keys: Array) -> tuple[Array, Array]:
+        """Outputs of some hypotheses over their cost, centred, shape (m, n), and the means that were taken away."""
+        outputs = self.dictionary.columns(keys).dot(np.diag(1.0 / self.dictionary.cost(keys)))
+        means = self.weight @ outputs if self.fit_intercept else np.zeros(keys.size)
+        return outputs - means, means
+
+    def column(self, key: int) -> Array:
+        """Outputs of one hypothesis over its cost, centred."""
+        return self.columns(np.array([key]))[0][:, 0]
 
     def search(self, residual: Array) -> Candidates:
         """The hypothesis with the largest |X_jᵀr|: the linear minimisation oracle of the ℓ1 ball."""
@@ -78,7 +83,7 @@ class LeastSquares:
         energy = self.dictionary.energy(self.weight)
         if self.fit_intercept:
             energy = energy - self.dictionary.correlate(self.weight[:, None])[:, 0] ** 2
-        return float(energy.max(initial=0.0))
+        return float((energy / self.dictionary.cost(np.arange(energy.size)) ** 2).max(initial=0.0))
 
     @cached_property
     def fitted_energy(self) -> float:

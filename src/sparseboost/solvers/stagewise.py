@@ -88,8 +88,8 @@ class Trace:
 
     steps: Steps
     keys: Array  # hypotheses met, in the order of their entry
-    means: Array  # what centring took from them
-    weights: Array
+    means: Array  # of their outputs, or 0 without an intercept
+    coef: Array
     intercept: float
     reached: float  # smallest value of what had a target: the gap, or the correlation
     wanted: float  # its target, or the floor of the rule if that is higher
@@ -126,9 +126,9 @@ def trace(
     return Trace(
         steps=walk.steps,
         keys=walk.keys,
-        means=walk.means,
-        weights=walk.weights,
-        intercept=question.mean - float(walk.means @ walk.weights),
+        means=walk.means * question.dictionary.cost(walk.keys),
+        coef=walk.coef,
+        intercept=walk.intercept,
         reached=min(record[rule.measure] for record in monitor.history),
         wanted=max(look.target, rule.floor(walk.largest_energy)),
         reason=reason,

@@ -77,10 +77,25 @@ class Walk(ABC):
         self._steps: list[Steps] = []
 
     @property
+    def coef(self) -> Array:
+        """Weights of the hypotheses themselves, not over their cost."""
+        return self.weights / self._costs
+
+    @property
+    def _costs(self) -> Array:
+        return self.question.dictionary.cost(self.keys)
+
+    @property
+    def intercept(self) -> float:
+        """The best intercept for these weights."""
+        return self.question.mean - float(self.means @ self.weights)
+
+    @property
     def steps(self) -> Steps:
-        """All rounds."""
+        """All rounds, with the weights of the hypotheses themselves."""
         parts = [Steps.empty(0), *self._steps]
-        return Steps(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("keys", "factors", "values")))
+        keys, factors, values = (np.concatenate([getattr(p, name) for p in parts]) for name in Steps.__annotations__)
+        return Steps(keys, factors, values / self.question.dictionary.cost(keys))
 
     @property
     def largest_energy(self) -> float:
@@ -101,9 +116,10 @@ class Walk(ABC):
 
     def _meet(self, key: int) -> Array:
         """Give a new hypothesis its place; returns its centred column."""
-        column, mean = self.question.column(key)
+        columns, means = self.question.columns(np.array([key]))
+        column = columns[:, 0]
         self.keys = np.append(self.keys, np.int64(key))
-        self.means = np.append(self.means, mean)
+        self.means = np.append(self.means, means)
         self.energies = np.append(self.energies, self.question.inner(column, column))
         self.weights = np.append(self.weights, 0.0)
         return column
@@ -126,6 +142,7 @@ class GramWalk(Walk):
         assert isinstance(question.dictionary, Enumerable)
         self.dictionary: Enumerable = question.dictionary
         size = self.dictionary.size
+        self._cost = self.dictionary.cost(np.arange(size))
         self._slots = np.full(size, -1, np.int64)
         self._rows = np.full(size, -1, np.int64)
         self._gram = np.empty((int(np.clip(GRAM_BYTES // (8 * max(size, 1)), 2, max(size, 2))), size))
@@ -139,10 +156,10 @@ class GramWalk(Walk):
         if self.rounds > 0 and self._since == 0:
             return False
         question = self.question
-        score = self.dictionary.columns(self.keys).dot(self.weights[:, None])[:, 0] - self.means @ self.weights
+        score = self.dictionary.columns(self.keys).dot(self.coef[:, None])[:, 0] - self.means @ self.weights
         found = question.search(question.target - score)
         assert found.correlation is not None
-        self._correlation = np.ascontiguousarray(found.correlation[:, 0])
+        self._correlation = found.correlation[:, 0] / self._cost
         self._moments[:] = question.inner(question.target, score), question.inner(score, score)
         self._since = 0
         return True
@@ -190,14 +207,12 @@ class GramWalk(Walk):
         if self._rows[key] >= 0:
             return
         keys = self._soon(key)
-        columns, question = self.dictionary.columns(keys), self.question
-        mean = columns.correlate(question.weight[:, None])[:, 0] if question.fit_intercept else np.zeros(keys.size)
-        force = question.weight[:, None] * (columns.dot(np.eye(keys.size)) - mean)
+        force = self.question.weight[:, None] * self.question.columns(keys)[0]
         last = self._gram.shape[0] - 1
         rows = np.minimum(self._used + np.arange(keys.size), last)
         if rows[-1] == last:  # the last row belongs to whoever needs it
             self._rows[self._rows == last] = -1
-        self._gram[rows] = self.dictionary.correlate(force).T
+        self._gram[rows] = self.dictionary.correlate(force).T / self._cost
         self._rows[keys] = rows
         self._used = min(self._used + keys.size, last)
 
@@ -236,7 +251,7 @@ class SearchWalk(Walk):
         else:
             key = int(found.keys[0])
             if key in self._places:
-                self._column = question.column(key)[0]
+                self._column = question.column(key)
             else:
                 self._places[key] = self.keys.size
                 self._column = self._meet(key)
@@ -249,7 +264,7 @@ class SearchWalk(Walk):
     def advance(self, most: int, limit: float, monitor: Monitor) -> Measures:
         measures = self.measure()
         place, factor, value, measures.left[0] = self._choose()
-        column = self._column if place == self._best else self.question.column(int(self.keys[place]))[0]
+        column = self._column if place == self._best else self.question.column(int(self.keys[place]))
         self.stuck = bool(factor == 1.0 and value == self.weights[place])
         change = value - factor * self.weights[place]
         self._residual = factor * self._residual + (1.0 - factor) * self.question.target - change * column
@@ -264,7 +279,7 @@ class SearchWalk(Walk):
         """Place, factor and value of the next round, and whether it only drops a vertex."""
         best, question = self._best, self.question
         if self.kind == AWAY:
-            pulls = question.dictionary.columns(self.keys).correlate(question.force(self._residual))[:, 0]
+            pulls = question.dictionary.columns(self.keys).correlate(question.force(self._residual))[:, 0] / self._costs
             away = kernels.stagewise.retreat(
                 self.radius, self._pull, pulls, self._targets, self.energies, self.weights, self._p, self._q
             )
