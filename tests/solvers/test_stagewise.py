@@ -349,6 +349,20 @@ def test_line_search_never_goes_up_and_away_steps_converge_linearly():
     assert gaps[-1] < 1e-6 * plain.history[-1]["gap"]
 
 
+@pytest.mark.parametrize("searched", [False, True])
+def test_away_steps_drop_weights_that_were_a_mistake(searched):
+    rule, dropped = FrankWolfe(1.5, "away"), 0
+    for seed in (6, 7, 9, 10):
+        X, y, weight = data(seed, m=20, n=30)
+        found = trace(LeastSquares(bound(X, searched), y, weight), rule, tol=1e-6, max_rounds=60)
+        path = by_hand(*whitened(X, y, weight), rule, found.n_rounds)
+        np.testing.assert_allclose(weights_after_every_round(found, 30), path, atol=1e-9)
+        active = np.array([record["active"] for record in found.history])
+        np.testing.assert_array_equal(active, np.count_nonzero(path, axis=1))
+        dropped += np.sum(active[1:] < active[:-1])
+    assert dropped >= 4
+
+
 # -- ends -------------------------------------------------------------------------------------------------------
 
 
