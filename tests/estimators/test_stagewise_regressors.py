@@ -388,6 +388,8 @@ def test_bad_data():
         (X.astype(object) * np.nan, Y, None, "NaN"),
         (np.array([["a", "b"]] * 50), Y, None, "X must hold numbers only"),
         (X[:40], Y, None, "inconsistent numbers"),
+        (X, 1e200 * Y, None, "squares can be added up"),
+        (1e200 * X, Y, None, "squares can be added up"),
     ):
         with pytest.raises(ValueError, match=words):
             model.fit(data, y, weight)

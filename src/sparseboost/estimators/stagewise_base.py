@@ -109,7 +109,11 @@ class BaseStagewise(RegressorMixin, CallbackSupportMixin, BaseEstimator, metacla
             random_state=self.random_state,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
-        return LeastSquares(space.bind(X, context), y, weight, bool(self.fit_intercept))
+        question = LeastSquares(space.bind(X, context), y, weight, bool(self.fit_intercept))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(question.energy + question.largest_energy):
+                raise ValueError("X and y must hold numbers whose squares can be added up; scale them first.")
+        return question
 
     def _weights(self, walk: Walk, question: LeastSquares) -> dict[str, Any]:
         used = np.flatnonzero(walk.weights)
