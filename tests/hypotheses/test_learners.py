@@ -355,6 +355,18 @@ def test_hypotheses_of_an_earlier_fit_are_adopted(name, rng):
     assert bound(ESTIMATORS[name], X[:, :4], weight).adopt(old) is None
 
 
+def test_nearly_the_same_is_not_the_same(rng):
+    X, weight, force = data(rng)
+    dictionary = bound(ESTIMATORS["tree"], X, weight)
+    dictionary.search(force, L1().dual_norm, 1)
+    assert dictionary.size == 1
+    other = pickle.loads(pickle.dumps(dictionary.hypothesis(0)))
+    other.values = other.values * (1 + 1e-9)
+    assert dictionary.adopt(other) == 0  # rounding
+    other.values = other.values + np.where(np.arange(other.values.size) == np.argmax(other.values), 0.01, 0.0)
+    assert dictionary.adopt(other) == 1
+
+
 # -- complaints ------------------------------------------------------------------------------------------------------
 
 

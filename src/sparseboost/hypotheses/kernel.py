@@ -228,8 +228,10 @@ class KernelDictionary(BlockDictionary):
         return ranges(length, -(-self.n_examples // 4))  # wider blocks: every call looks at all of X first
 
     def columns(self, keys: Array) -> Columns:
-        out = np.empty((self.n_examples, keys.size), order="F")
         held = keys < self._held.shape[1]
+        if keys.size and not held.any():
+            return Columns(np.asfortranarray(similarity(self.kernel, self.params, self.X, self.points[keys])))
+        out = np.empty((self.n_examples, keys.size), order="F")
         out[:, held] = self._held[:, keys[held]]
         if not held.all():
             out[:, ~held] = similarity(self.kernel, self.params, self.X, self.points[keys[~held]])
@@ -264,14 +266,14 @@ def similarity(kernel: KernelLike, params: Mapping[str, Any], X: Any, points: An
         if callable(kernel):
             out = kernel(X, points, **params)
         else:
-            out = pairwise_kernels(X, points, metric=kernel, **params)
+            out = pairwise_kernels(points, X, metric=kernel, **params).T  # they are symmetric: this is column order
     except (ValueError, TypeError) as error:
         raise type(error)(f"The kernel {_name(kernel)} fails on this X: {str(error).splitlines()[0]}") from error
     out = np.asarray(out, dtype=np.float64)
     if out.shape != (X.shape[0], points.shape[0]):
         wanted = (X.shape[0], points.shape[0])
         raise ValueError(f"The kernel {_name(kernel)} must give an array of shape {wanted}, it gave {out.shape}.")
-    if not np.isfinite(out).all():
+    if not np.isfinite(out.sum()) and not np.isfinite(out).all():
         raise ValueError(f"The kernel {_name(kernel)} gives values that are not finite; scale X or change the kernel.")
     return out
 
