@@ -16,7 +16,11 @@ MODELS = frozenset(
         "sparseboost.estimators.classifier.SparseBoostClassifier",
         "sparseboost.estimators.cv.SparseBoostClassifierCV",
         "sparseboost.estimators.cv.SparseBoostRegressorCV",
+        "sparseboost.estimators.functional_classifier.FunctionalBoostClassifier",
+        "sparseboost.estimators.functional_ranker.FunctionalBoostRanker",
+        "sparseboost.estimators.functional_regressor.FunctionalBoostRegressor",
         "sparseboost.estimators.margin.MarginBoostClassifier",
+        "sparseboost.estimators.multiboost.MultiBoostClassifier",
         "sparseboost.estimators.regressor.SparseBoostRegressor",
         "sparseboost.estimators.stagewise.ForwardStagewiseRegressor",
         "sparseboost.estimators.stagewise.FrankWolfeLasso",
@@ -27,8 +31,12 @@ MODELS = frozenset(
 PARTS = frozenset(
     {
         "sparseboost.estimators.path.SparsePath",
+        "sparseboost.estimators.sparsify.Component",
+        "sparseboost.estimators.weak_learners.EstimatorLearner",
+        "sparseboost.estimators.weak_learners.LearnedVector",
         "sparseboost.hypotheses.features.Feature",
         "sparseboost.hypotheses.features.Features",
+        "sparseboost.hypotheses.fixed.Fixed",
         "sparseboost.hypotheses.kernel.Kernel",
         "sparseboost.hypotheses.kernel.SupportVector",
         "sparseboost.hypotheses.learners.Learned",
@@ -46,9 +54,13 @@ PARTS = frozenset(
         "sparseboost.losses.absolute.Huber",
         "sparseboost.losses.eps_insensitive.EpsInsensitive",
         "sparseboost.losses.exponential.Exponential",
+        "sparseboost.losses.hinge.Hinge",
+        "sparseboost.losses.hinge.MulticlassHinge",
         "sparseboost.losses.logistic.Logistic",
         "sparseboost.losses.pairwise.Pairwise",
         "sparseboost.losses.pairwise.PairwiseLogistic",
+        "sparseboost.losses.quantile.Quantile",
+        "sparseboost.losses.ranking.RankingHinge",
         "sparseboost.losses.softmax.Softmax",
         "sparseboost.losses.squared.Squared",
         "sparseboost.penalties.l1.L1",
@@ -57,6 +69,9 @@ PARTS = frozenset(
         "sparseboost.penalties.none.NoPenalty",
         "sparseboost.penalties.ridge.Ridge",
         "sparseboost.penalties.smooth_l1.SmoothL1",
+        "sparseboost.solvers.functional.expansion.Expansion",
+        "sparseboost.solvers.functional.trees.VectorTree",
+        "sparseboost.solvers.functional.trees.VectorTrees",
     }
 )
 """What a fitted estimator may be made of, besides numbers, text, lists and arrays."""

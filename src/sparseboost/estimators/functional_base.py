@@ -138,7 +138,6 @@ class BaseFunctionalBoost(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
             held = Validation(risk, X[rest], self.n_iter_no_change, self.tol)
         outcome = self._boost(parts, loss, learner, rng, held, earlier)
         self._keep(outcome, loss)
-        self._data = (X, target, weight)
 
     def _risk(self, loss: Any, target: Array, weight: Array) -> Risk:
         if not weight.sum() > 0:

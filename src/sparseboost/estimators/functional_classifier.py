@@ -11,11 +11,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparseboost.estimators.callbacks import with_callbacks
+from sparseboost.estimators.classifier import SparseBoostClassifier
 from sparseboost.estimators.functional_base import BaseFunctionalBoost
 from sparseboost.estimators.functional_losses import make_classification_loss
+from sparseboost.estimators.sparsify import sparsified
 from sparseboost.estimators.validation import check_class_weight, check_data, class_weights
 from sparseboost.monitors import Callback
 
@@ -167,6 +169,7 @@ class FunctionalBoostClassifier(ClassifierMixin, BaseFunctionalBoost):
         FunctionalBoostClassifier
             The fitted estimator.
         """
+        given = (X, y, sample_weight)
         with self._all_or_nothing():
             self._check_parameters()
             check_class_weight(self.class_weight)
@@ -177,6 +180,7 @@ class FunctionalBoostClassifier(ClassifierMixin, BaseFunctionalBoost):
             n_classes = 2 if self._multilabel else self.classes_.size
             target, loss = make_classification_loss(self.loss, target, n_classes)
             self._solve(X, target, loss, weight)
+            self._data = given
         return self
 
     def _encode(self, X: Any, y: Any) -> tuple[Any, Array, Array]:
@@ -203,6 +207,43 @@ class FunctionalBoostClassifier(ClassifierMixin, BaseFunctionalBoost):
             )
         target = np.where(codes == 1, 1.0, -1.0) if self.classes_.size == 2 else codes.astype(float)
         return X, target[:, None], y
+
+    def sparsify(
+        self,
+        alpha: float,
+        *,
+        penalty: Any = "l1/l2",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        **parameters: Any,
+    ) -> SparseBoostClassifier:
+        """Choose among the weak learners and weight them anew, with a certificate.
+
+        The weak learners become an explicit dictionary (a stump counts once, however often it was chosen; learners with
+        several outputs give one hypothesis per output), and the same loss plus ``alpha`` times a norm of their weights
+        is minimised over it.
+
+        Parameters
+        ----------
+        alpha : float
+            Strength of the penalty; larger keeps fewer learners.
+        penalty : {"l1", "l1/l2", "l1/linf"} or Penalty, default="l1/l2"
+            Norm of a hypothesis' weights, one per output.
+        X, y, sample_weight : array-like, optional
+            Data to do it on; the training data by default, as long as this object has been fitted in this process.
+        **parameters
+            Further parameters of `SparseBoostClassifier`.
+
+        Returns
+        -------
+        SparseBoostClassifier
+            A fitted, certified model over the surviving learners.
+        """
+        check_is_fitted(self)
+        parameters.setdefault("class_weight", self.class_weight)
+        given = {"penalty": penalty, **parameters}
+        return sparsified(self, SparseBoostClassifier, alpha, (X, y, sample_weight), given)
 
     def _hold_out(self, target: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
         rows = np.arange(target.shape[0])

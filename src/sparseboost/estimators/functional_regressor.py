@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_is_fitted
 
 from sparseboost.estimators.callbacks import with_callbacks
 from sparseboost.estimators.functional_base import BaseFunctionalBoost
 from sparseboost.estimators.functional_losses import make_regression_loss
+from sparseboost.estimators.regressor import SparseBoostRegressor
+from sparseboost.estimators.sparsify import sparsified
 from sparseboost.estimators.validation import check_data
 from sparseboost.monitors import Callback
 
@@ -118,6 +121,7 @@ n_features_in_, feature_names_in_
         FunctionalBoostRegressor
             The fitted estimator.
         """
+        given = (X, y, sample_weight)
         with self._all_or_nothing():
             self._check_parameters()
             loss = make_regression_loss(self.loss)
@@ -125,7 +129,44 @@ n_features_in_, feature_names_in_
             self._flat = y.ndim == 1
             target = np.asarray(y, dtype=np.float64).reshape(y.shape[0], -1)
             self._solve(X, target, loss, self._weights_of(X, sample_weight))
+            self._data = given
         return self
+
+    def sparsify(
+        self,
+        alpha: float,
+        *,
+        penalty: Any = "l1/l2",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        **parameters: Any,
+    ) -> SparseBoostRegressor:
+        """Choose among the weak learners and weight them anew, with a certificate.
+
+        The weak learners become an explicit dictionary (a stump counts once, however often it was chosen; learners with
+        several outputs give one hypothesis per output), and the same loss plus ``alpha`` times a norm of their weights
+        is minimised over it.
+
+        Parameters
+        ----------
+        alpha : float
+            Strength of the penalty; larger keeps fewer learners.
+        penalty : {"l1", "l1/l2", "l1/linf"} or Penalty, default="l1/l2"
+            Norm of a hypothesis' weights, one per output.
+        X, y, sample_weight : array-like, optional
+            Data to do it on; the training data by default, as long as this object has been fitted in this process.
+        **parameters
+            Further parameters of `SparseBoostRegressor`.
+
+        Returns
+        -------
+        SparseBoostRegressor
+            A fitted, certified model over the surviving learners.
+        """
+        check_is_fitted(self)
+        given = {"penalty": penalty, **parameters}
+        return sparsified(self, SparseBoostRegressor, alpha, (X, y, sample_weight), given)
 
     def _hold_out(self, target: Array, rng: np.random.RandomState) -> tuple[Array, Array]:
         train, rest = train_test_split(np.arange(target.shape[0]), test_size=self.validation_fraction, random_state=rng)

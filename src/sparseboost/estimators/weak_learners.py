@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ class EstimatorProjector(Projector):
         self.rows = np.flatnonzero(bond.weight > 0)
         self.weight = bond.weight * (bond.weight.size if bond.mass is None else bond.mass)  # 1 where none was given
         self.classifies = is_classifier(estimator)
-        self.takes_all = not self.classifies and bool(get_tags(estimator).target_tags.multi_output)
+        self.takes_all = not self.classifies and _takes_many_outputs(estimator)
 
     def project(self, target: Array) -> Projected:
         k = target.shape[1]
@@ -167,6 +168,20 @@ class EstimatorProjector(Projector):
         except Exception as error:  # one sentence, whatever the estimator says
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise ValueError(f"{_one_line(self.estimator)} could not be fitted to the gradient: {reason}") from error
+
+
+def _takes_many_outputs(estimator: Any) -> bool:
+    """Whether a regressor learns several outputs at once: by its tags, which not all set, or by trying."""
+    if get_tags(estimator).target_tags.multi_output:
+        return True
+    X = np.arange(40.0).reshape(20, 2) % 7.0
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = clone(estimator).fit(X, X)
+            return np.shape(fitted.predict(X)) == X.shape
+    except Exception:  # whatever an estimator says that wants one output, or other inputs than these
+        return False
 
 
 def _weight_parameter(estimator: Any) -> str | None:

@@ -12,6 +12,7 @@ from sparseboost.hypotheses.base import (
 from sparseboost.hypotheses.blocks import BlockDictionary
 from sparseboost.hypotheses.columns import Columns
 from sparseboost.hypotheses.features import Feature, FeatureDictionary, Features
+from sparseboost.hypotheses.fixed import Fixed, FixedDictionary
 from sparseboost.hypotheses.kernel import Kernel, KernelDictionary, SupportVector
 from sparseboost.hypotheses.learners import Learned, LearnedDictionary, Learners, Trees
 from sparseboost.hypotheses.selection import InformationGain
@@ -33,6 +34,8 @@ __all__ = [
     "Feature",
     "FeatureDictionary",
     "Features",
+    "Fixed",
+    "FixedDictionary",
     "Hypothesis",
     "HypothesisSpace",
     "InformationGain",
