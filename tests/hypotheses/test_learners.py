@@ -204,6 +204,14 @@ def test_a_gradient_of_zeros_teaches_nothing(rng):
         assert dictionary.columns(found.keys).matrix.shape == (M, 0)
 
 
+def test_rounding_is_not_learned(rng):
+    """A tree that finds no split predicts the mean of a balanced gradient: a zero, up to rounding."""
+    X, weight, force = data(rng)
+    dictionary = bound(DecisionTreeRegressor(min_samples_leaf=M), X, weight)
+    found = dictionary.search(force, L1L2().dual_norm, 2)
+    assert (dictionary.size, found.violation, found.keys.size) == (0, 0.0, 0)
+
+
 # -- weights ---------------------------------------------------------------------------------------------------------
 
 

@@ -24,10 +24,11 @@ from sparseboost.hypotheses.base import (
 )
 from sparseboost.hypotheses.blocks import choose
 from sparseboost.hypotheses.columns import Columns
+from sparseboost.hypotheses.directions import directions
 from sparseboost.hypotheses.tree import Tree
 
 SAME = 1e-12  # columns whose squared distance is at most this share of their size are one hypothesis
-NOTHING = 1e-12  # a direction with a smaller share of the gradient is rounding
+NOTHING = 1e-12  # outputs below this, from targets of size 1, are rounding
 SEEDS = np.iinfo(np.int32).max
 
 
@@ -182,7 +183,8 @@ class LearnedDictionary(Dictionary):
         exclude: Array | None = None,
         rank: Rank | None = None,
     ) -> Candidates:
-        for direction in self._directions(force, dual_norm, max(count, 1), above):
+        least = above * self._context.joint_cost(())
+        for direction in directions(force[self._rows], self.weight[self._rows], dual_norm, max(count, 1), least):
             self._learn(-(force @ direction))
         correlation = self._held.T @ force
         violation = dual_norm(correlation) / np.array(self._cost)
@@ -205,35 +207,6 @@ class LearnedDictionary(Dictionary):
 
     # -- learning -----------------------------------------------------------------------------------------
 
-    def _directions(self, force: Array, dual_norm: DualNorm, count: int, above: float) -> Array:
-        """Directions u, best first, at most one per output; hypotheses are learned from −force · u.
-
-        A learner that could follow −force · u perfectly would reach the correlation below, and its dual norm says how
-        good the direction is: single outputs win for ℓ1, leading singular vectors for ℓ1/ℓ2, their signs for ℓ1/ℓ∞.
-        What one direction explains is taken away before the next is looked for.
-        """
-        share = force[self._rows] / np.sqrt(self.weight[self._rows])[:, None]
-        whole = share.T @ share
-        product, chosen = whole, np.empty((0, force.shape[1]))
-        least = above * self._context.joint_cost(())
-        while len(chosen) < min(count, force.shape[1]):
-            singular = np.linalg.eigh(product)[1].T[::-1]
-            some = np.concatenate([singular, np.sign(singular), np.eye(force.shape[1])])
-            some = np.concatenate([some, -some])
-            energy = np.einsum("ur,rs,us->u", some, product, some)
-            some, energy = some[energy > NOTHING * np.trace(whole)], energy[energy > NOTHING * np.trace(whole)]
-            if energy.size == 0:
-                break
-            some = some / np.sqrt(energy)[:, None]
-            reached = dual_norm(-some @ product)
-            best = int(np.argmax(reached))
-            if not reached[best] > (least if len(chosen) else 0.0):
-                break
-            direction = some[best] - (chosen @ whole @ some[best]) @ chosen
-            product = product - np.outer(product @ direction, product @ direction)
-            chosen = np.vstack([chosen, direction])
-        return chosen
-
     def _learn(self, signal: Array) -> None:
         """Fit one estimator to this signal per example, −(weighted gradient), and keep it if it says anything new."""
         rows = self._rows
@@ -251,7 +224,7 @@ class LearnedDictionary(Dictionary):
         labels = number, self.X.shape[1], self._name
         column = self._outputs(_hypothesis(fitted, 1.0, *labels))
         size = np.sqrt(self.weight @ column**2)
-        if size > 0:
+        if size > NOTHING:
             self._keep(_hypothesis(fitted, 1.0 / size, *labels), column / size)
 
     def _fit(self, rows: Array, target: Array, weight: Array) -> Any:
