@@ -186,6 +186,34 @@ def test_a_hypothesis_of_cost_c_is_one_that_is_c_times_smaller(rule, searched):
             assert one[name] == pytest.approx(two[name], rel=1e-8, abs=1e-11)
 
 
+@pytest.mark.parametrize("searched", [False, True])
+def test_inputs_far_from_zero_lose_no_more_digits_than_they_must(searched):
+    X, y, weight = data(3, m=200, n=10)
+    matrix, target = whitened(X, y, weight)
+    question = LeastSquares(bound(X + 1e6, searched), y + 1e6, weight)
+    found = trace(question, FrankWolfe(1.5, "away"), tol=1e-9, max_rounds=200)
+    coef = np.zeros(10)
+    coef[found.keys] = found.coef
+    assert found.reason == "gap"
+    true = measured(matrix, target, coef[None], FrankWolfe(1.5))
+    for name, value in zip(("loss", "correlation", "gap"), true, strict=True):
+        assert found.history[-1][name] == pytest.approx(value[0], abs=1e-9)
+
+
+def test_shrunken_steps_are_those_of_the_page():
+    """β ← (δ/(δ+ε))(β + ε sgn(X_jᵀr) e_j)."""
+    X, y, weight = data(18, n=8)
+    matrix, target = whitened(X, y, weight)
+    found = trace(LeastSquares(bound(X), y, weight), shrunken_stagewise(0.1, 1.5), tol=0.0, max_rounds=20)
+    beta = np.zeros(8)
+    for row in weights_after_every_round(found, 8)[1:]:
+        correlation = matrix.T @ (target - matrix @ beta)
+        j = int(np.argmax(np.abs(correlation)))
+        beta[j] += 0.1 * np.sign(correlation[j])
+        beta *= 1.5 / 1.6
+        np.testing.assert_allclose(row, beta, atol=1e-12)
+
+
 @by_rule
 def test_long_runs_on_gram_columns_stay_with_the_searched_ones(rule):
     X, y, weight = data(1, m=60, n=12)

@@ -64,8 +64,12 @@ class LeastSquares:
     def columns(self, keys: Array) -> tuple[Array, Array]:
         """Outputs of some hypotheses over their cost, centred, shape (m, n), and the means that were taken away."""
         outputs = self.dictionary.columns(keys).dot(np.diag(1.0 / self.dictionary.cost(keys)))
-        means = self.weight @ outputs if self.fit_intercept else np.zeros(keys.size)
-        return outputs - means, means
+        if not self.fit_intercept:
+            return outputs, np.zeros(keys.size)
+        means = self.weight @ outputs
+        outputs = outputs - means
+        rest = self.weight @ outputs  # what rounding left of a large mean
+        return outputs - rest, means + rest
 
     def column(self, key: int) -> Array:
         """Outputs of one hypothesis over its cost, centred."""
