@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.svm import SVC
 
-from sparseboost import SparseBoostClassifier, SparseBoostRegressor, alpha_max
+from sparseboost import SparseBoostClassifier, SparseBoostRegressor, alpha_max, load, save
 from sparseboost.hypotheses import Context, Kernel, SupportVector, blocks, evaluate, kernel, perceptron
 from sparseboost.penalties import L1, L1L2, L1Linf
 
@@ -411,6 +411,21 @@ def test_a_fit_is_optimal_over_the_whole_space(kind, penalty, memory, rng):
     coef = np.zeros((model.coef_.shape[0], 50))
     coef[:, [h.number for h in model.hypotheses_]] = model.coef_
     assert question.objective(coef, model.intercept_) == pytest.approx(model.objective_, rel=1e-9)
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_a_model_file_holds_the_support_vectors(form, rng, tmp_path):
+    pytest.importorskip("skops")
+    X = FORMS[form](data(rng, 60))
+    y = (full(X)[:, 0] > 0.3).astype(int)
+    model = SparseBoostClassifier(0.01, hypotheses=Kernel("poly", degree=2), random_state=0).fit(X, y)
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert repr(again.hypotheses_) == repr(model.hypotheses_)
+    own = SparseBoostClassifier(0.01, hypotheses=KERNELS["own"][0], random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="a safe file cannot hold"):
+        save(own, tmp_path / "own.skops")
 
 
 def test_the_estimator_tells_the_perceptron_what_the_targets_are(rng):

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
-from sparseboost import SparseBoostClassifier, SparseBoostRegressor, alpha_max
+from sparseboost import SparseBoostClassifier, SparseBoostRegressor, alpha_max, load, save
 from sparseboost.hypotheses import Context, Learned, Learners, Tree, Trees
 from sparseboost.penalties import L1, L1L2, L1Linf, NoPenalty
 
@@ -462,6 +462,23 @@ def test_a_fit_is_optimal_over_what_it_induced(name, rng):
         assert model.objective_ <= question.optimum() + 1e-5
     stages = list(model.staged_decision_function(X))
     np.testing.assert_allclose(stages[-1], model.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+def test_model_files_hold_trees_and_refuse_what_they_cannot_hold(rng, tmp_path):
+    pytest.importorskip("skops")
+    X, _, _ = data(rng)
+    X[::7, 0] = np.nan
+    y = (X[:, 1] > 0).astype(int)
+    for space in (Trees(2), DecisionTreeClassifier(max_depth=2)):
+        model = SparseBoostClassifier(0.05, hypotheses=space, random_state=0).fit(X, y)
+        save(model, tmp_path / "model.skops")
+        again = load(tmp_path / "model.skops")
+        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+        assert repr(again.hypotheses_) == repr(model.hypotheses_)
+    X = np.nan_to_num(X)
+    model = SparseBoostClassifier(0.05, hypotheses=KNeighborsRegressor(), random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="a safe file cannot hold"):
+        save(model, tmp_path / "other.skops")
 
 
 def test_above_alpha_max_the_model_is_empty_and_below_it_is_not(rng):
