@@ -71,7 +71,7 @@ class MarginBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator
         Of ``"lpboost"``: examples of this share of the weight, at most, may fall short of the margin; 0 is the hard
         margin.
     max_rounds : int, default=500
-        Most rounds, of one hypothesis each.
+        Most rounds. A round lets one hypothesis in; the linear programs take up to 20.
     tol : float, default=1e-3
         The fit stops when the best edge is at most this far above the margin; ``"rlmp"`` and ``"cg-boost"`` stop when
         their loss is this close to its minimum.

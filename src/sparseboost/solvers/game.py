@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from sparseboost.hypotheses import Dictionary, Enumerable
 
@@ -70,12 +71,27 @@ class Game:
         found = self.dictionary.strongest(-(weight * self.y))  # the gradient, as every search has it
         if found is None:
             return None
-        sign = -1 if found.correlation > 0.0 else 1
-        column = found.outputs * self.y
-        if sign < 0 or found.cost != 1.0:
-            column *= sign / found.cost
+        return self._reply(found.key, found.correlation, found.cost, found.outputs, found.violation)
+
+    def replies(self, weight: Array, count: int) -> list[Reply]:
+        """The best hypotheses under this distribution, at most `count`."""
+        force = -(weight * self.y)[:, None]
+        found = self.dictionary.search(force, lambda correlation: np.abs(correlation[:, 0]), count)
+        columns, cost = self.dictionary.columns(found.keys), self.dictionary.cost(found.keys)
+        dense = columns.matrix.toarray() if sp.issparse(columns.matrix) else columns.matrix
+        correlation = columns.correlate(force)[:, 0]
+        return [
+            self._reply(int(key), correlation[j], cost[j], dense[:, j], abs(correlation[j]) / cost[j])
+            for j, key in enumerate(found.keys)
+        ]
+
+    def _reply(self, key: int, correlation: float, cost: float, outputs: Array, edge: float) -> Reply:
+        sign = -1 if correlation > 0.0 else 1
+        column = outputs * self.y
+        if sign < 0 or cost != 1.0:
+            column *= sign / cost
         reach = 1.0 if self.within_one else max(1.0, float(np.abs(column).max()))
-        return Reply((found.key, sign), found.violation, column, reach)
+        return Reply((key, sign), edge, column, reach)
 
 
 class Mixture:

@@ -12,6 +12,7 @@ from sparseboost.solvers.game import Game, Mixture, Reply
 from sparseboost.solvers.margins import Bracket, MarginSolver, MarginState
 
 Array = np.ndarray
+COLUMNS_PER_ROUND = 20
 
 
 @dataclass
@@ -47,7 +48,7 @@ class LPBoost(MarginSolver):
     def step(self, game: Game, state: MarginState, reply: Reply, rounds: int) -> None:
         assert isinstance(state, ProgramState)
         known = len(state.mixture.atoms)
-        state.mixture.enter(reply)
+        _enter(game, state, reply)
         cap = game.prior / self.soft_margin if self.soft_margin > 0.0 else None
         weight, dual = margin_program(state.mixture.columns, cap)
         state.mixture.replace(weight)
@@ -89,7 +90,7 @@ class HingeBall(MarginSolver):
     def step(self, game: Game, state: MarginState, reply: Reply, rounds: int) -> None:
         assert isinstance(state, ProgramState)
         known = len(state.mixture.atoms)
-        state.mixture.enter(reply)
+        _enter(game, state, reply)
         weight, dual = hinge_program(state.mixture.columns, game.prior, self.radius)
         state.mixture.replace(weight)
         state.loss = float(game.prior @ np.maximum(1.0 - state.mixture.score, 0.0))
@@ -109,6 +110,13 @@ class HingeBall(MarginSolver):
         least, radius = float(game.prior.min()), self.radius
         short = [theta - 1.0 / radius + max(0.0, 1.0 / radius - theta) / least for theta in (bracket.low, bracket.high)]
         return (max(short) + gap / (least * radius)) * radius / state.mixture.total
+
+
+def _enter(game: Game, state: MarginState, reply: Reply) -> None:
+    """Let the best hypotheses in: solving a program costs far more than a few of them that stay unused."""
+    for one in (reply, *game.replies(state.weight, COLUMNS_PER_ROUND)):
+        state.reach = max(state.reach, one.reach)
+        state.mixture.enter(one)
 
 
 def margin_program(columns: Array, cap: Array | None = None) -> tuple[Array, Array]:
