@@ -1,4 +1,4 @@
-"""The command line: `sparseboost demo`, `fit`, `predict`, `inspect`."""
+"""The command line: `sparseboost demo`, `fit`, `predict`, `inspect`, `reproduce`."""
 
 from __future__ import annotations
 
@@ -216,6 +216,33 @@ def inspect(model: ModelFile) -> None:
 def main() -> None:
     """Entry point of the `sparseboost` script."""
     app()
+
+
+@app.command()
+def reproduce(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="For example xi2009.", show_default=False)],
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of data sets.", show_default="SPARSEBOOST_DATA")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for pictures.")] = Path(
+        "reproduced"
+    ),
+    repetitions: Annotated[
+        int | None, typer.Option(min=1, help="How often to repeat.", show_default="as in the paper")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small part of the work, to see that it runs.")] = False,
+) -> None:
+    """Run a paper's experiment: our numbers beside the paper's, and its figures.
+
+    Example: sparseboost reproduce xi2009 --data folder
+    """
+    from sparseboost.papers import experiment as find
+    from sparseboost.papers.setting import Setting
+
+    module = find(experiment)
+    known = os.environ.get("SPARSEBOOST_DATA")
+    typer.echo(module.TITLE)
+    module.run(Setting(data or (Path(known) if known else None), output, repetitions, quick))
 
 
 # -- data in -----------------------------------------------------------------------------------------------------
