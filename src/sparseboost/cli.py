@@ -236,13 +236,10 @@ def reproduce(
 
     Example: sparseboost reproduce xi2009 --data folder
     """
-    from sparseboost.papers import experiment as find
-    from sparseboost.papers.setting import Setting
+    from sparseboost.papers import Options
+    from sparseboost.papers import reproduce as run
 
-    module = find(experiment)
-    known = os.environ.get("SPARSEBOOST_DATA")
-    typer.echo(module.TITLE)
-    module.run(Setting(data or (Path(known) if known else None), output, repetitions, quick))
+    run(experiment, Options(output, data, repetitions, quick))
 
 
 # -- data in -----------------------------------------------------------------------------------------------------
