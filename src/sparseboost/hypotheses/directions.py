@@ -35,7 +35,7 @@ def directions(force: Array, weight: Array, dual_norm: DualNorm, count: int, lea
     product, chosen = whole, np.empty((0, force.shape[1]))
     while len(chosen) < min(count, force.shape[1]):
         singular = np.linalg.eigh(product)[1].T[::-1]
-        some = np.concatenate([singular, np.sign(singular), np.eye(force.shape[1])])
+        some = np.concatenate([singular, np.where(singular < 0, -1.0, 1.0), np.eye(force.shape[1])])
         some = np.concatenate([some, -some])
         energy = np.einsum("ur,rs,us->u", some, product, some)
         there = energy > NOTHING * np.trace(whole)
