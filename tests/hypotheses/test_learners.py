@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -293,11 +294,12 @@ def test_a_classifier_is_fitted_to_signs_with_the_size_as_weight(rng):
     assert abs(force[:, 0] @ column) >= 0.8 * best  # it minimises impurity, not error
 
 
-@pytest.mark.parametrize("name", ["tree classifier", "neighbours classifier", "logistic"])
-def test_examples_without_gradient_have_no_class(name, rng):
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("estimator", [ESTIMATORS["tree classifier"], KNeighborsClassifier(5), GaussianNB()], ids=repr)
+def test_examples_without_gradient_have_no_class(estimator, rng):
     X, weight, force = data(rng, k=1)
     force[X[:, 1] > 0] = 0.0
-    dictionary = bound(ESTIMATORS[name], X, weight)
+    dictionary = bound(estimator, X, weight)
     dictionary.search(force, L1().dual_norm, 1)
     assert set(np.unique(dictionary.columns(np.array([0])).matrix)) == {-1.0, 1.0}
 
