@@ -117,6 +117,31 @@ def test_the_search_equals_brute_force(penalty, rng):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("scale", ["unit", "symmetric", None])
+def test_pruning_never_loses_the_maximum(scale, sparse, rng):
+    """Deep trees with one product to find, so that bounds decide about most of them."""
+    skipped = 0
+    for _ in range(40):
+        m, d, k = rng.integers(5, 40), rng.integers(6, 9), rng.integers(1, 3)
+        X = SHAPES[rng.choice(list(SHAPES))](rng, m, d)
+        X = np.abs(X) if sparse and scale == "unit" else X
+        X = sp.csc_array(X) if sparse else X
+        cost = rng.uniform(0.5, 2.0, size=d) if rng.random() < 0.5 else None
+        space = Products(4, bool(rng.random() < 0.5), scale)
+        factors, columns = everything(scaled(X, scale), space)
+        penalty, force = NORMS[rng.integers(len(NORMS))], random_force(rng, m, k)
+        score = penalty.dual_norm(columns.T @ force) / costs_of(factors, cost)
+        dictionary = space.bind(X, Context(feature_costs=cost))
+        for count, above in ((1, 0.0), (0, 0.0), (3, 2.0 * score.max()), (3, 0.9 * score.max())):
+            found = dictionary.search(force, penalty.dual_norm, count, above=above)
+            assert found.violation == pytest.approx(score.max(), rel=1e-10)
+            wanted = best_distinct(score, columns, [], count, above)
+            np.testing.assert_allclose(scores_of(dictionary, found.keys, force, penalty.dual_norm), wanted, rtol=1e-8)
+            skipped += len(factors) - found.visited
+    assert skipped > 0
+
+
+@pytest.mark.parametrize("sparse", [False, True])
 def test_the_search_in_small_parts_equals_brute_force(sparse, rng, monkeypatch):
     """Whatever the sizes of blocks, outputs and budgets, parts fit together."""
     for entries in (1, 7, 40, 300):
@@ -124,6 +149,7 @@ def test_the_search_in_small_parts_equals_brute_force(sparse, rng, monkeypatch):
         monkeypatch.setattr(product_search, "BLOCK_ENTRIES", entries)
         monkeypatch.setattr(product_search, "CHUNK", 1 + entries // 10)
         monkeypatch.setattr(product_inputs, "OUTPUT_ENTRIES", entries)
+        monkeypatch.setattr(product_inputs, "OUTPUT_VALUES", entries)
         monkeypatch.setattr(product_inputs, "WORK", entries)
         for shape, powers, degree in every(SHAPES, [False, True], [2, 3, 4]):
             X = SHAPES[shape](rng, 20, 6)
@@ -156,13 +182,13 @@ def test_every_product_is_met_once(degree, interaction_only, sparse, rng):
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_bounds_rule_out_most_of_a_large_space(sparse, rng):
-    X = 1.0 * (rng.random((200, 40)) < 0.2)
+    X = 1.0 * (rng.random((200, 30)) < 0.2)
     y = np.where(X[:, 3] * X[:, 17] > 0, 1.0, -0.1)
     space = Products(4, interaction_only=True)
     found = space.bind(sp.csc_array(X) if sparse else X).search((y - y.mean())[:, None], L1().dual_norm, 1)
     factors, columns = everything(X, space)
     assert found.violation == pytest.approx(np.abs(columns.T @ (y - y.mean())).max(), rel=1e-12)
-    assert len(factors) > 100_000
+    assert len(factors) > 30_000
     assert found.visited < 2000
 
 

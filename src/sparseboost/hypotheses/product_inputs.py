@@ -16,7 +16,20 @@ from sparseboost.hypotheses.product_gauge import Gauge
 Array = np.ndarray
 BLOCK_ENTRIES = 1_000_000  # of one factor of a matrix product: 8 MB
 OUTPUT_ENTRIES = 65_536  # products that one walk may return
+OUTPUT_VALUES = 1_000_000  # that are not zero, of those products: 20 MB
 WORK = 5_000_000  # additions of one walk, some milliseconds: then the threshold is looked at again
+
+
+class Support(NamedTuple):
+    """Columns of sparse products: their rows, and there the values of the last factor and of the product itself."""
+
+    indptr: Array
+    indices: Array
+    entries: Array
+    values: Array
+
+
+NO_SUPPORT = Support(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,8 @@ class Frontier:
         Where groups begin among the members.
     member, bound, cost : array of shape (n,)
         The other factor; what no multiple of the product exceeds, ascending within a group; the product's cost.
+    at, support : array of shape (n,), Support
+        Where sparse products are not zero: their columns.
     """
 
     prefix: Array
@@ -41,6 +56,8 @@ class Frontier:
     member: Array
     bound: Array
     cost: Array
+    at: Array
+    support: Support
 
     @property
     def degree(self) -> int:
@@ -61,6 +78,7 @@ class Found(NamedTuple):
     visited: int
     group: int
     top: int
+    support: Support
 
 
 class Inputs(ABC):
@@ -74,11 +92,14 @@ class Inputs(ABC):
         Whether some are negative.
     largest : float
         Largest absolute value, at least 1: what one more factor can multiply a product by.
+    support : Support
+        The columns where they are sparse.
     """
 
     matrix: Any
     signed: bool
     largest: float
+    support: Support
 
     def columns(self, factors: Sequence[Sequence[int]] | Array) -> Any:
         """Outputs of these products, shape (m, n)."""
@@ -102,6 +123,7 @@ def bind_inputs(matrix: Any, seen: Array | slice) -> Inputs:
     kind = SparseInputs if sp.issparse(matrix) else DenseInputs
     inputs = kind()
     inputs.matrix = matrix
+    inputs.support = Support(*flat(matrix), matrix.data) if sp.issparse(matrix) else NO_SUPPORT
     inputs.signed = bool(values.min(initial=0.0) < 0.0)
     inputs.largest = max(1.0, float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     return inputs
@@ -110,29 +132,31 @@ def bind_inputs(matrix: Any, seen: Array | slice) -> Inputs:
 def multiply(matrix: Any, factors: Sequence[Sequence[int]] | Array) -> Any:
     """Products of columns of a matrix: an array in column order, or a CSC matrix where the matrix is one."""
     degrees = np.array([len(own) for own in factors], dtype=np.int64)
-    if sp.issparse(matrix):
-        parts = [sp.csc_array((matrix.shape[0], 0))]
-    else:
-        out = np.empty((matrix.shape[0], len(factors)), order="F")
+    out = np.empty((0 if sp.issparse(matrix) else matrix.shape[0], len(factors)), order="F")
+    parts = [sp.csc_array((matrix.shape[0], 0))]
     for degree in np.unique(degrees):
         where = np.flatnonzero(degrees == degree)
-        table = np.array([factors[int(n)] for n in where])
-        part = matrix[:, table[:, 0]]
-        for position in range(1, degree):
-            if sp.issparse(matrix):
-                part = part.multiply(matrix[:, table[:, position]])
-            else:
-                part *= matrix[:, table[:, position]]
+        table = np.array([factors[int(n)] for n in where], dtype=np.int64)
         if sp.issparse(matrix):
-            parts.append(sp.csc_array(part))
-        else:
-            out[:, where] = part
+            indptr, indices, data = flat(matrix)
+            ends = np.zeros(len(where) + 1, dtype=np.int64)
+            values, rows = kernels.products.multiply(data, indices, indptr, table, ends[1:])
+            parts.append(sp.csc_array((values, rows, ends), shape=(matrix.shape[0], len(where))))
+            continue
+        out[:, where] = matrix[:, table[:, 0]]
+        for position in range(1, degree):
+            out[:, where] *= matrix[:, table[:, position]]
     if not sp.issparse(matrix):
         return out
+    if len(parts) == 2:
+        return parts[1]
     order = np.argsort(np.argsort(degrees, kind="stable"), kind="stable")
-    joined = sp.csc_array(sp.hstack(parts, format="csc")[:, order])
-    joined.sort_indices()
-    return joined
+    return sp.csc_array(sp.hstack(parts, format="csc")[:, order])
+
+
+def flat(matrix: Any) -> tuple[Array, Array, Array]:
+    """(indptr, indices, data) with the integer types that kernels are compiled for."""
+    return matrix.indptr.astype(np.int64, copy=False), matrix.indices.astype(np.int32, copy=False), matrix.data
 
 
 class DenseInputs(Inputs):
@@ -163,16 +187,16 @@ class DenseInputs(Inputs):
                 sums = self._against(frontier.member[grid[1]], pushed)
                 own = grid[0] <= grid[1] if powers else grid[0] < grid[1]
                 visited += int(own.sum())
-                flat = [part.reshape(k, -1).T for part in sums]
-                extent = gauge.reach(flat[0]) if leaf else gauge.extent(flat[0], flat[1], self.signed)
+                table = [part.reshape(k, -1).T for part in sums]
+                extent = gauge.reach(table[0]) if leaf else gauge.extent(table[0], table[1], self.signed)
                 large = gauge.size(extent).reshape(own.shape) > limit * joint_cost(frontier, group, *grid)
                 where = np.nonzero(own & large)
-                chosen = [part.reshape(k, *own.shape)[:, *where].T for part in sums]
+                chosen = [part.reshape(k, *own.shape)[:, where[0], where[1]].T for part in sums]
                 parts.append([where[0] + first, where[1] + begin, chosen[0], chosen[-1]])
         done = first <= low
         left, right, correlation, absolute = (np.concatenate(part) for part in zip(*parts, strict=True))
         after = (group + 1, -1) if done else (group, first - 1)
-        return Found(left, right, correlation, absolute, visited, *after)
+        return Found(left, right, correlation, absolute, visited, after[0], after[1], NO_SUPPORT)
 
     def _pushed(self, frontier: Frontier, group: int, part: slice, force: Array, leaf: bool) -> list[Array]:
         """Products of the left members times the force, and unless they are leaves their sizes: (k·left, m) each."""
@@ -195,8 +219,8 @@ class SparseInputs(Inputs):
     """Inputs in a CSC matrix; products are walked through the rows where they are not zero."""
 
     def single(self, force: Array) -> tuple[Array, Array]:
-        data, indices, indptr = self._flat()
-        sums, sizes = np.empty((indptr.size - 1, force.shape[1])), np.empty((indptr.size - 1, force.shape[1]))
+        indptr, indices, data = flat(self.matrix)
+        sums, sizes = np.empty((2, indptr.size - 1, force.shape[1]))
         kernels.columns.correlate(data, indices, indptr, force, sums, 0, len(sums))
         kernels.columns.correlate(np.abs(data), indices, indptr, np.abs(force), sizes, 0, len(sums))
         return sums, sizes
@@ -205,19 +229,21 @@ class SparseInputs(Inputs):
         self, frontier: Frontier, force: Array, gauge: Gauge, threshold: float, limit: float, powers: bool,
         leaf: bool, group: int, top: int,
     ) -> Found:  # fmt: skip
-        capacity = max(OUTPUT_ENTRIES, int(np.diff(frontier.start).max(initial=0)))
-        left, right = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
-        correlation, absolute = np.empty((2, capacity, force.shape[1]))
+        start, support = frontier.start, frontier.support
+        sizes = np.diff(support.indptr)[frontier.at]
+        room = max(OUTPUT_ENTRIES, int(np.diff(start).max(initial=0)))
+        space = 0 if leaf else max(OUTPUT_VALUES, int(np.add.reduceat(sizes, start[:-1]).max(initial=0)))
+        left, right = np.empty((2, room), np.int64)
+        correlation, absolute = np.empty((2, room, force.shape[1]))
+        below = Support(np.empty(room + 1, np.int64), np.empty(space, np.int32), np.empty(space), np.empty(space))
         found, visited, group, top = kernels.products.expand(
-            *self._flat(), force, frontier.prefix, frontier.start, frontier.member, frontier.bound, frontier.cost,
-            frontier.base, powers, leaf, self.signed, gauge.one_sided, gauge.each, gauge.together, gauge.round_norm,
-            threshold, limit, group, top, max(WORK, 4 * self.matrix.nnz), left, right, correlation, absolute,
+            *support, frontier.at, force, start, frontier.bound, frontier.cost, frontier.base, powers, leaf,
+            self.signed, gauge.one_sided, gauge.each, gauge.together, gauge.round_norm, threshold, limit, group, top,
+            max(WORK, 4 * self.matrix.nnz), left, right, correlation, absolute, *below,
         )  # fmt: skip
-        return Found(left[:found], right[:found], correlation[:found], absolute[:found], visited, group, top)
-
-    def _flat(self) -> tuple[Array, Array, Array]:
-        matrix = self.matrix
-        return matrix.data, matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False)
+        return Found(
+            left[:found], right[:found], correlation[:found], absolute[:found], visited, group, top, below
+        )  # fmt: skip
 
 
 def joint_cost(frontier: Frontier, group: Any, left: Array, right: Array) -> Array:

@@ -45,9 +45,10 @@ class Shortlist:
         self._floor = gauge.floor(above) if self.count else np.inf
         self._excluded: set[Factors] = set()
         self._free = np.empty(0, dtype=bool)
-        self._mark = np.empty((0, 2))
-        # two random sums tell whether outputs are equal
-        self._probe = np.random.default_rng(0).normal(size=(inputs.matrix.shape[0], 2))
+        # random sums tell apart: of correlations, and where those are equal of outputs (not a number until needed)
+        self._mark = np.empty(0)
+        rng = np.random.default_rng(0)
+        self._mix, self._probe = rng.normal(size=n_outputs), rng.normal(size=inputs.matrix.shape[0])
 
     @property
     def threshold(self) -> float:
@@ -89,11 +90,11 @@ class Shortlist:
         score = np.concatenate([self.score, score])
         correlation = np.concatenate([self.correlation, correlation])
         free = np.concatenate([self._free, free])
-        mark = np.concatenate([self._mark, self._marks(factors)])
+        mark = np.concatenate([self._mark, np.full(len(factors), np.nan)])
         # who came first stays first unless the newcomer is better by more than rounding
         rank = score * np.where(np.arange(score.size) < self.score.size, 1.0 + 1e3 * ROUNDING, 1.0)
         order = np.argsort(-rank, kind="stable")
-        order = order[first_of_its_kind(mark[order])]
+        order = order[self._distinct(correlation[order], mark, order, every)]
         order = order[~free[order] | (np.cumsum(free[order]) <= self.count)]
         self.factors = [every[n] for n in order]
         self.score, self.correlation, self._free, self._mark = (
@@ -103,19 +104,26 @@ class Shortlist:
         if own.size == self.count:
             self._floor = max(self._floor, float(own.min(initial=np.inf)))
 
-    def _marks(self, factors: list[Factors]) -> Array:
+    def _distinct(self, correlation: Array, mark: Array, order: Array, factors: list[Factors]) -> Array:
+        """Positions in the order whose outputs equal those of none before; fills in the marks it needs."""
+        kind = ties(correlation @ self._mix, np.abs(correlation) @ np.abs(self._mix))
+        shared = np.bincount(kind)[kind] > 1
+        fresh = order[shared & np.isnan(mark[order])]
         step = max(1, BLOCK_ENTRIES // max(len(self._probe), 1))
-        parts = [self._inputs.columns(factors[n : n + step]).T @ self._probe for n in range(0, len(factors), step)]
-        return np.concatenate(parts)
+        for n in range(0, fresh.size, step):
+            part = fresh[n : n + step]
+            mark[part] = self._inputs.columns([factors[f] for f in part]).T @ self._probe
+        alike = ties(np.where(shared, mark[order], 0.0), np.abs(mark[order]))
+        return np.sort(np.unique(np.stack([kind, alike]), axis=1, return_index=True)[1])
 
 
-def first_of_its_kind(mark: Array) -> Array:
-    """Positions of the rows that equal no row before them, up to rounding."""
-    order = np.lexsort(mark.T[::-1])
-    ranked = mark[order]
-    apart = np.any(np.abs(np.diff(ranked, axis=0)) > ROUNDING * np.abs(ranked[1:]), axis=1)
-    starts = np.flatnonzero(np.concatenate([[True], apart]))
-    return np.sort(np.minimum.reduceat(order, starts))
+def ties(value: Array, scale: Array) -> Array:
+    """A number for every value that it shares with those that differ by no more than rounding."""
+    order = np.argsort(value, kind="stable")
+    apart = np.diff(value[order], prepend=-np.inf) > ROUNDING * scale[order]
+    number = np.empty(value.size, dtype=np.int64)
+    number[order] = np.cumsum(apart)
+    return number
 
 
 class ProductSearch:
@@ -160,7 +168,8 @@ class ProductSearch:
         if self.degree > 1 and member.size:
             prefix, base = np.empty((1, 0), np.int64), np.array([self.base])
             start = np.array([0, member.size])
-            self._explore(Frontier(prefix, base, start, member, bound[member], cost[member]))
+            parts = (bound[member], cost[member], member, self.inputs.support)
+            self._explore(Frontier(prefix, base, start, member, *parts))
 
     def singles(self) -> tuple[Array, Array]:
         """Look at all inputs."""
@@ -227,7 +236,8 @@ class ProductSearch:
         first = np.flatnonzero(np.diff(left, prepend=-1))
         prefix = np.ascontiguousarray(factors[keep[first], :-1])
         start = np.concatenate([first, [keep.size]])
-        return Frontier(prefix, frontier.cost[left[first]], start, factors[keep, -1], bound[keep], cost[keep])
+        parts = (bound[keep], cost[keep], keep, found.support)
+        return Frontier(prefix, frontier.cost[left[first]], start, factors[keep, -1], *parts)
 
     def _bound(self, correlation: Array, absolute: Array, cost: Array, degree: int) -> Array:
         extent = self.gauge.extent(correlation, absolute, self.inputs.signed)
