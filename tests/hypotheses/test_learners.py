@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -280,6 +280,34 @@ def test_a_regressor_is_fitted_to_the_negative_gradient(rng):
     Watched.seen.clear()
     bound(Watched(), X, weight).search(weight[:, None] * gradient, L1(True).dual_norm, 1)
     assert np.all(Watched.seen[0][1] * gradient[7:, 0] < 0)  # a weight ≥ 0 must follow the negative gradient
+
+
+class WatchedClassifier(ClassifierMixin, BaseEstimator):
+    """Remembers what it was fitted with."""
+
+    seen: list = []  # noqa: RUF012
+
+    def fit(self, X, y, sample_weight=None):
+        WatchedClassifier.seen.append((X, y, sample_weight))
+        return self
+
+    def predict(self, X):
+        return np.where(X[:, 0] > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda estimator: estimator, lambda estimator: make_pipeline("passthrough", estimator)]
+)
+def test_weights_reach_the_estimator_through_a_pipeline_too(wrap, rng):
+    X, weight, force = data(rng, k=1)
+    Watched.seen.clear()
+    bound(wrap(Watched()), X, weight).search(force, L1().dual_norm, 1)
+    np.testing.assert_allclose(Watched.seen[0][2], weight * M)
+    WatchedClassifier.seen.clear()
+    bound(wrap(WatchedClassifier()), X, weight).search(force, L1().dual_norm, 1)
+    _, target, size = WatchedClassifier.seen[0]
+    np.testing.assert_array_equal(target, np.sign(target[0] * force[0]) * np.sign(force[:, 0]))
+    np.testing.assert_allclose(size, np.abs(force[:, 0]) / np.abs(force).mean())
 
 
 def test_a_classifier_is_fitted_to_signs_with_the_size_as_weight(rng):
