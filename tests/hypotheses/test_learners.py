@@ -289,6 +289,7 @@ class WatchedClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         WatchedClassifier.seen.append((X, y, sample_weight))
+        self.classes_ = np.unique(y)
         return self
 
     def predict(self, X):
