@@ -311,6 +311,24 @@ def test_weights_reach_the_estimator_through_a_pipeline_too(wrap, rng):
     np.testing.assert_allclose(size, np.abs(force[:, 0]) / np.abs(force).mean())
 
 
+class Unweighted(WatchedClassifier):
+    def fit(self, X, y):
+        return super().fit(X, y)
+
+
+def test_a_classifier_without_weights_sees_a_resample(rng):
+    X, weight, _ = data(rng, m=2000)
+    size = np.where(np.arange(2000) < 1000, 9.0, 1.0)
+    force = (size * np.sign(X[:, 0]))[:, None] / 10000
+    WatchedClassifier.seen.clear()
+    bound(Unweighted(), X, weight).search(force, L1().dual_norm, 1)
+    seen, target, _ = WatchedClassifier.seen[0]
+    assert len(seen) == 2000
+    np.testing.assert_array_equal(target, np.sign(target[0] * seen[0, 0]) * np.sign(seen[:, 0]))
+    heavy = np.isin(seen[:, 1], X[:1000, 1]).mean()
+    assert 0.87 < heavy < 0.93  # their share of the gradient
+
+
 def test_a_classifier_is_fitted_to_signs_with_the_size_as_weight(rng):
     """A stump classifier on one column: no threshold has a smaller weighted error."""
     X, weight, force = data(rng, k=1)
