@@ -73,7 +73,9 @@ def _along_path(name: str, space: Any, kind: str, parts: dict[str, Array]) -> li
         for rule, chosen in (("", best), (", 1 SE", int(np.argmax(mean <= mean[best] + spread)))):
             model = family(path.alphas[chosen], loss=loss, hypotheses=space, tol=TOL).fit(X, parts["y"])
             score = model.predict(Xt)
-            error = np.sqrt(np.mean((score - parts["yt"]) ** 2)) if kind == "regression" else np.mean(score != parts["yt"])
+            error = (
+                np.sqrt(np.mean((score - parts["yt"]) ** 2)) if kind == "regression" else np.mean(score != parts["yt"])
+            )
             rows.append({
                 "method": f"sparseboost, {name}{rule}", "error_rate": float(error), "inputs": model.inputs_used_.size,
                 "hypotheses": model.n_active_, "seconds": seconds,
@@ -111,7 +113,9 @@ def table(name: str, kind: str, parts: dict[str, Array], rows: list[dict[str, An
             lines.append(f"| {row['method']} | {row['error']} | | | |")
         else:
             size = row.get("hypotheses", "")
-            lines.append(f"| {row['method']} | {row['error_rate']:.4f} | {row['inputs']} | {size} | {row['seconds']:.1f} |")
+            lines.append(
+                f"| {row['method']} | {row['error_rate']:.4f} | {row['inputs']} | {size} | {row['seconds']:.1f} |"
+            )
     return "\n".join([*lines, ""])
 
 

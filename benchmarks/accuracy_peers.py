@@ -52,7 +52,8 @@ def ebm(kind, parts):
     family = ExplainableBoostingRegressor if kind == "regression" else ExplainableBoostingClassifier
     model = family(n_jobs=1, random_state=0, outer_bags=4, interactions=0)
     model.fit(np.vstack([parts["X"], parts["Xv"]]), np.concatenate([parts["y"], parts["yv"]]))
-    used = {j for term, scores in zip(model.term_features_, model.term_scores_) if np.any(scores) for j in term}
+    terms = zip(model.term_features_, model.term_scores_, strict=True)
+    used = {j for term, scores in terms if np.any(scores) for j in term}
     return model, np.array(sorted(used))
 
 

@@ -81,7 +81,7 @@ def test_a_model_is_the_sum_of_its_hypotheses(name, task):
 def test_the_certificate_says_what_it_covers(name, task):
     model, _, _ = fitted(name, task)
     assert model.certificate_scope_ == ("induced" if name in HEURISTIC else "space")
-    assert 0.0 <= model.dual_gap_
+    assert model.dual_gap_ >= 0.0
     if name not in HEURISTIC:
         assert model.converged_, model.stopping_reason_
     assert ("heuristic" in model.summary()) == (name in HEURISTIC)

@@ -15,9 +15,9 @@ from sparseboost.hypotheses.features import Feature, FeatureDictionary, Features
 from sparseboost.hypotheses.fixed import Fixed, FixedDictionary
 from sparseboost.hypotheses.kernel import Kernel, KernelDictionary, SupportVector
 from sparseboost.hypotheses.learners import Learned, LearnedDictionary, Learners, Trees
-from sparseboost.hypotheses.selection import InformationGain
 from sparseboost.hypotheses.products import Product, ProductDictionary, Products
 from sparseboost.hypotheses.scaled import Scaled
+from sparseboost.hypotheses.selection import InformationGain
 from sparseboost.hypotheses.stump_rules import CategoryStump, Stump
 from sparseboost.hypotheses.stumps import StumpDictionary, Stumps
 from sparseboost.hypotheses.tree import Tree

@@ -15,8 +15,8 @@ from sparseboost.hypotheses.columns import Columns
 class InformationGain(HypothesisSpace):
     r"""The 0/1 hypotheses of a space that tell most about the labels, each looked at alone.
 
-    gain_j = n_j · KL(n_j⁺/n_j ‖ m⁺/m), with n_j and n_j⁺ the weight of all and of the positive examples where h_j is 1:
-    what hypothesis j alone, beside a fixed bias, takes off the logistic loss. Several classes or labels add their gains.
+    gain_j = n_j · KL(n_j⁺/n_j ‖ m⁺/m), with n_j and n_j⁺ the weight of all and of positive examples where h_j is 1:
+    what hypothesis j alone, beside a fixed bias, takes off the logistic loss. Classes or labels add their gains.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class InformationGain(HypothesisSpace):
         values = values.data if hasattr(values, "indptr") else values
         if not np.all((values == 0.0) | (values == 1.0)):
             raise ValueError(
-                "InformationGain needs hypotheses with outputs 0 and 1; use 0/1 features or Stumps(outputs='indicator')."
+                "InformationGain needs hypotheses with outputs 0 and 1: 0/1 features, or Stumps(outputs='indicator')."
             )
         return Selected(dictionary, keys, positive.shape[0], context)
 
@@ -104,5 +104,6 @@ def _positive(target: Array, n_classes: int | None) -> Array:
 
 def _gain(correlation: Array, share: Array) -> Array:
     count = np.maximum(correlation[:, -1:], 0.0)
-    inside = np.clip(np.divide(correlation[:, :-1], count, out=np.zeros_like(correlation[:, :-1]), where=count > 0), 0, 1)
+    inside = np.divide(correlation[:, :-1], count, out=np.zeros_like(correlation[:, :-1]), where=count > 0)
+    inside = np.clip(inside, 0.0, 1.0)
     return (count * (rel_entr(inside, share) + rel_entr(1.0 - inside, 1.0 - share))).sum(axis=1)
