@@ -117,9 +117,10 @@ class Inputs(ABC):
         """Products of degree one more whose size over cost may exceed the limit, from a part of the frontier."""
 
 
-def bind_inputs(matrix: Any, seen: Array | slice) -> Inputs:
-    """Dense or sparse inputs; only the examples in `seen` have weight and count for their range."""
-    values = matrix[seen].data if sp.issparse(matrix) else matrix[seen]
+def bind_inputs(matrix: Any, seen: Array | None) -> Inputs:
+    """Dense or sparse inputs; only the examples in `seen`, if given, have weight and count for their range."""
+    values = matrix if seen is None else matrix[seen]
+    values = values.data if sp.issparse(matrix) else values
     kind = SparseInputs if sp.issparse(matrix) else DenseInputs
     inputs = kind()
     inputs.matrix = matrix
@@ -219,7 +220,7 @@ class SparseInputs(Inputs):
     """Inputs in a CSC matrix; products are walked through the rows where they are not zero."""
 
     def single(self, force: Array) -> tuple[Array, Array]:
-        indptr, indices, data = flat(self.matrix)
+        indptr, indices, data, _ = self.support
         sums, sizes = np.empty((2, indptr.size - 1, force.shape[1]))
         kernels.columns.correlate(data, indices, indptr, force, sums, 0, len(sums))
         kernels.columns.correlate(np.abs(data), indices, indptr, np.abs(force), sizes, 0, len(sums))

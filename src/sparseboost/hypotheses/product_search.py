@@ -33,6 +33,8 @@ class Shortlist:
         How many products are wanted.
     above : float
         Only those with a larger dual norm over cost are wanted.
+    n_outputs : int
+        k.
     """
 
     def __init__(self, inputs: Inputs, gauge: Gauge, count: int, above: float, n_outputs: int) -> None:

@@ -163,8 +163,8 @@ class ProductDictionary(Dictionary):
         self.exact = space.search == "exact"
         self._space = space
         self._context = context
-        seen = slice(None) if context.weight is None or np.all(context.weight > 0) else context.weight > 0
-        self._shift, self._width = ranges(X[seen], space.scale)
+        seen = None if context.weight is None or np.all(context.weight > 0) else context.weight > 0
+        self._shift, self._width = ranges(X if seen is None else X[seen], space.scale)
         self._inputs = bind_inputs(scale(X, self._shift, self._width), seen)
         # cost of a product = base + Σ extra over its inputs: 1 by default, what its inputs cost together where they do
         given = context.feature_costs is not None
