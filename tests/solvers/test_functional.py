@@ -93,6 +93,9 @@ def losses(outcome: Outcome) -> np.ndarray:
 class TwoPoints:
     """R[f] = 2|f(x₁)| + |f(x₂)|."""
 
+    def __repr__(self):
+        return "TwoPoints()"
+
     def value(self, y, score):
         return 2 * np.array([2.0, 1.0]) * np.abs(score[:, 0])  # the mean over two points has a factor 1/2
 
