@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from margin_games import RUDIN, doubled, largest_margin, make_game, random_question
+from scipy.optimize import minimize
 
 from sparseboost.solvers.linear_program import HingeBall, LPBoost
 from sparseboost.solvers.margins import MarginSolver, play
@@ -60,6 +61,27 @@ def test_uniform_learning(tilt) -> None:
             active = state.mixture.weight > 1e-6 * state.radius
             np.testing.assert_allclose(edges[active], edges.max(), atol=1e-6)
             assert state.mixture.total == pytest.approx(state.radius) or edges.max() == pytest.approx(0.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("nu", [1.0, 0.3])
+def test_the_ball_grows_by_the_steps_of_adaboost(nu: float) -> None:
+    """r_t = ν Σ atanh(edge), every weight of a separable game is spent, and the inner optimum is that of SciPy."""
+    H, y, prior = random_question(4)
+    game, solver = make_game(H, y, prior), GrowingBall(ExponentialTilt(), nu)
+    state, radius = solver.init(game), 0.0
+    for rounds in range(12):
+        radius += nu * np.arctanh((state.weight @ doubled(H, y)).max())
+        solver.step(game, state, game.reply(state.weight), rounds)
+        columns = state.mixture.columns.copy()
+        found = minimize(
+            lambda alpha, A=columns: np.log(prior @ np.exp(-A @ alpha)), np.full(columns.shape[1], 1e-3),
+            jac=lambda alpha, A=columns: -A.T @ (prior * np.exp(-A @ alpha)) / (prior @ np.exp(-A @ alpha)),
+            bounds=[(0.0, None)] * columns.shape[1], method="SLSQP", options={"ftol": 1e-14, "maxiter": 1000},
+            constraints={"type": "ineq", "fun": lambda a, r=radius: r - a.sum(), "jac": lambda a: -np.ones(a.size)},
+        )  # fmt: skip
+        assert state.radius == pytest.approx(radius, rel=1e-9)
+        assert state.loss == pytest.approx(found.fun, abs=1e-8)
+        np.testing.assert_allclose(columns @ found.x, state.mixture.score, atol=1e-4)
 
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
