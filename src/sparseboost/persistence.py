@@ -44,6 +44,7 @@ PARTS = frozenset(
         "sparseboost.hypotheses.learners.Trees",
         "sparseboost.hypotheses.products.Product",
         "sparseboost.hypotheses.products.Products",
+        "sparseboost.hypotheses.selection.InformationGain",
         "sparseboost.hypotheses.scaled.Scaled",
         "sparseboost.hypotheses.stump_rules.CategoryStump",
         "sparseboost.hypotheses.stump_rules.Stump",
