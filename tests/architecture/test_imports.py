@@ -23,6 +23,7 @@ LONGEST_FILE = 400
 LAYERS = {
     "__init__": 0, "cli": 0, "demo": 0, "report": 0, "plots": 0, "papers": 0, "benchmarks": 0, "export": 1,
     "persistence": 1, "datasets": 1,
+    "planning": 1,
     "estimators": 2, "dask": 2,
     "solvers": 3,
     "problem": 4, "ensemble": 4, "monitors": 4, "progress": 4, "threads": 4, "executor": 4,
@@ -31,7 +32,7 @@ LAYERS = {
 }  # fmt: skip
 MIDDLE = {"losses", "penalties", "hypotheses"}
 WRAPPERS = {"kernel.py", "learners.py"}  # spaces made of scikit-learn's kernels and estimators
-PUBLIC = ("", ".losses", ".penalties", ".hypotheses", ".solvers", ".estimators")
+PUBLIC = ("", ".losses", ".penalties", ".hypotheses", ".solvers", ".solvers.functional", ".estimators", ".planning")
 
 
 def module_of(path: Path) -> str:
@@ -140,7 +141,9 @@ def public_names() -> list[tuple[str, object]]:
     for ending in PUBLIC:
         module = importlib.import_module("sparseboost" + ending)
         for name in module.__all__:
-            found[f"sparseboost{ending}.{name}"] = getattr(module, name)
+            thing = getattr(module, name)
+            if inspect.isclass(thing) or inspect.isroutine(thing):  # scorers and constants are described where they are
+                found[f"sparseboost{ending}.{name}"] = thing
     return sorted(found.items())
 
 

@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 from sparseboost import SparseBoostClassifier, SparseBoostRegressor
-from sparseboost.hypotheses import features
+from sparseboost.hypotheses import blocks
 
 RNG = np.random.default_rng(0)
 # whole numbers: exact in every number type, and about half of them zero
@@ -317,7 +317,7 @@ def no_sparse(original: Any) -> Any:
 @pytest.mark.parametrize("layout", ["float32", "float32 fortran", "csc", "csc float32"])
 def test_memory(layout: str, update: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fit with few active inputs needs far less memory than another copy of X: blocks, one at a time."""
-    monkeypatch.setattr(features, "BLOCK_ENTRIES", 100_000)
+    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 100_000)
     rng = np.random.default_rng(0)
     if layout.startswith("float32"):
         data: Any = rng.standard_normal((4_000, 2_500), dtype=np.float32)  # 40 MB
