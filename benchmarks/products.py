@@ -55,17 +55,17 @@ CASES = {
     "a9a": Case("a9a", 5, (0.1, 0.03)),
     "dorothea": Case("dorothea", 2, (0.3, 0.1, 0.01)),
     "dorothea-3": Case("dorothea", 3, (0.3, 0.1, 0.01)),
-    "flags": Case("flags", 3, (0.3, 0.15, 0.12)),
-    "noise": Case("noise", 3, (0.9, 0.8)),
+    "flags": Case("flags", 3, (0.2, 0.12, 0.1)),
+    "noise": Case("noise", 3, (0.9,)),
 }
 
 
 def flags(m: int = 2000, d: int = 20_000, density: float = 0.05, noise: bool = False) -> tuple[Any, np.ndarray]:
     """0/1 inputs: labels from two of their products and one input, or from none of them."""
     rng = np.random.default_rng(0)
-    X = sp.random_array((m, d), density=density, format="csc", rng=rng, data_sampler=lambda size: np.ones(size))
-    X = sp.csc_array(np.maximum(X.toarray(), (np.arange(d) < 6) * (rng.random((m, d)) < 0.4)))
-    x = X[:, np.arange(6)].toarray()
+    rest = sp.random_array((m, d - 6), density=density, format="csc", rng=rng, data_sampler=lambda size: np.ones(size))
+    x = 1.0 * (rng.random((m, 6)) < 0.4)
+    X = sp.csc_array(sp.hstack([sp.csc_array(x), rest]))
     score = 3.0 * x[:, 0] * x[:, 1] + 3.0 * x[:, 2] * x[:, 3] * x[:, 4] - 1.5 * x[:, 5]
     return X, (rng.normal(size=m) > 0 if noise else score + 0.5 * rng.normal(size=m) > 0.3)
 
