@@ -24,6 +24,7 @@ MODELS = frozenset(
         "sparseboost.estimators.regressor.SparseBoostRegressor",
         "sparseboost.estimators.stagewise.ForwardStagewiseRegressor",
         "sparseboost.estimators.stagewise.FrankWolfeLasso",
+        "sparseboost.planning.learner.CostMapLearner",
     }
 )
 """The estimators a file may hold."""

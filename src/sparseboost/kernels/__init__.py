@@ -5,7 +5,21 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_MODULES = ("columns", "products", "quadratic", "ranking", "rows", "spaces", "stagewise", "stumps", "sweeps", "trees")
+_MODULES = (
+    "columns",
+    "pointwise",
+    "products",
+    "quadratic",
+    "ranking",
+    "rows",
+    "spaces",
+    "stagewise",
+    "stump_blocks",
+    "stumps",
+    "sweeps",
+    "trees",
+    "walks",
+)
 
 
 def __getattr__(name: str) -> ModuleType:
