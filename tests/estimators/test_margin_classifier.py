@@ -287,3 +287,15 @@ def test_verbose_shows_the_rounds(capsys: pytest.CaptureFixture[str]) -> None:
     assert len([line for line in lines if line.startswith("round")]) == 4
     assert "margin" in lines[-1]
     assert "edge" in lines[-1]
+
+
+def test_summary_tells_bracket_reason_and_hypotheses() -> None:
+    X, y = data()
+    model = MarginBoostClassifier(max_rounds=40).fit(X, y)
+    text = model.summary()
+    assert f"{model.n_active_} hypotheses on {len(model.inputs_used_)} of 5 inputs, method adaboost+l1" in text
+    assert f"between {max(model.margin_, 0.0):.6g} and " in text
+    assert "stopped after 40 rounds" in text
+    assert repr(model.hypotheses_[int(model.weights_.argmax())]) in text.splitlines()[5]
+    empty = MarginBoostClassifier().fit(np.ones((4, 1)), [0, 1, 0, 1])
+    assert "the data is not separable" in empty.summary()

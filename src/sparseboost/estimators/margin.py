@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from sparseboost.estimators.base import all_or_nothing, callers_level
 from sparseboost.estimators.callbacks import CallbackSupportMixin, RoundTasks, with_callbacks
 from sparseboost.estimators.margin_methods import LOSSES, check_margin_parameters, make_solver
+from sparseboost.estimators.margin_summary import margin_summary
 from sparseboost.estimators.validation import allows_missing, check_data, make_space
 from sparseboost.hypotheses import Context, HypothesisSpace, evaluate
 from sparseboost.hypotheses.scaled import signed
@@ -355,6 +356,11 @@ class MarginBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator
         logistic = self.loss == "logistic" and self.method in LOSSES
         score = self._score(X) * (1.0 if logistic else 2.0)
         return np.column_stack([expit(-score), expit(score)])
+
+    def summary(self) -> str:
+        """A page of text: hypotheses and their shares of the vote, the bracket of margin and edge, why it stopped."""
+        check_is_fitted(self)
+        return margin_summary(self)
 
     def _score(self, X: Any) -> Array:
         check_is_fitted(self)
