@@ -242,6 +242,33 @@ def test_eps_insensitive_conjugate_is_finite_for_any_tube(eps):
         assert np.all(slack >= -1e-13 * (1 + eps))
 
 
+PROXIMAL = [
+    (Hinge(), "signs", 1), (Hinge(), "signs", 2), (MulticlassHinge(4), "classes", 4),
+    (Pairwise(Hinge(), 4), "classes", 4), (Pairwise(Hinge(), 2), "classes", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("loss", "targets", "k"), PROXIMAL, ids=lambda part: repr(part))
+@pytest.mark.parametrize("step", [1e-3, 0.3, 1.0, 40.0])
+def test_envelope_gradients_are_subgradients_at_the_proximal_point(loss, targets, k, step, rng):
+    """v ∈ ∂ℓ(score − step·v), which Fenchel–Young's equality says without any calculus."""
+    case = LossCase(loss, k, targets)
+    y, score = sample(case, rng, m=300)
+    score[:20] = np.round(score[:20])  # on corners
+    dual = loss.envelope_gradient(y, score, step)
+    found = score - step * dual
+    touching = (found * dual).sum(axis=1)
+    np.testing.assert_allclose(loss.value(y, found) + loss.conjugate(y, dual), touching, atol=1e-10 * max(step, 1.0))
+    if case.targets == "classes":
+        np.testing.assert_allclose(dual.sum(axis=1), 0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("case", LOSSES, ids=name)
+def test_what_is_smooth_has_no_envelope_of_something_else(case, rng):
+    y, score = sample(case, rng)
+    assert case.loss.smoothed(0.3).envelope_gradient(y, score, 1.0) is None
+
+
 # -- constants, balance, scale ---------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from sparseboost.estimators.functional_ranker import FunctionalBoostRanker
 from sparseboost.estimators.functional_regressor import FunctionalBoostRegressor
 from sparseboost.estimators.margin import MarginBoostClassifier
 from sparseboost.estimators.measures import alpha_max, coverage_error, margins, row_sparsity
+from sparseboost.estimators.multiboost import MultiBoostClassifier
 from sparseboost.estimators.path import SparsePath, sparse_boost_path
 from sparseboost.estimators.ranking_measures import disagreement, disagreement_scorer, ndcg, ndcg_scorer
 from sparseboost.estimators.regressor import SparseBoostRegressor
@@ -19,6 +20,7 @@ __all__ = [
     "FunctionalBoostRanker",
     "FunctionalBoostRegressor",
     "MarginBoostClassifier",
+    "MultiBoostClassifier",
     "SparseBoostClassifier",
     "SparseBoostClassifierCV",
     "SparseBoostRegressor",

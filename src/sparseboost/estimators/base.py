@@ -113,14 +113,20 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
 
     def _encode_weighted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Loss, Array]:
         """Checked parameters, then validated X, targets of shape (m, k), the loss, and the weight of every example."""
-        check_parameters(self)
+        self._check_parameters()
         make_penalty(self.penalty, self.positive)
-        make_space(self.hypotheses)
+        self._space()
         X, target, loss, labels = self._encode(X, y, reset=True)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if labels is not None:
             weight = weight * class_weights(self.class_weight, labels, weight)
         return X, target, loss, weight
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
+    def _space(self) -> HypothesisSpace:
+        return make_space(self.hypotheses)
 
     def _pose(self, X: Any, target: Array, loss: Loss, weight: Array) -> Problem:
         """The question to answer, from what `_encode_weighted` returns or some rows of it."""
@@ -139,7 +145,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
             random_state=self.random_state,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
-        dictionary: Dictionary = make_space(self.hypotheses).bind(X, context)
+        dictionary: Dictionary = self._space().bind(X, context)
         penalty = make_penalty(self.penalty, self.positive)
         if self.standardize:
             dictionary = standardized(dictionary, penalty, weight, self.fit_intercept)
@@ -203,6 +209,10 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         over_features = isinstance(problem.dictionary, FeatureDictionary)
         if over_features != self._over_features or (over_features and self.coef_.shape[1] != self.n_features_in_):
             return None
+        return self._adopted(problem)
+
+    def _adopted(self, problem: Problem) -> Stage:
+        """The active hypotheses that this problem has as well, with their weights."""
         rows: dict[int, Array] = {}
         for hypothesis, row in zip(*self._active(), strict=True):
             key = problem.dictionary.adopt(hypothesis)

@@ -34,12 +34,14 @@ def _rounds(count: int) -> str:
 def summary(model: Any) -> str:
     """What a fitted estimator uses, how good it provably is, and why it stopped."""
     used, total = int(model.get_support().sum()), model.n_features_in_
-    outputs = model.coef_.shape[0]
+    hypotheses, rows = model._active()
+    outputs = rows.shape[1]
+    strength = f"{'nu' if hasattr(model, 'nu') else 'alpha'} {model.alpha:g}"
     last = model.history_[-1]
     empty = model.history_[0]["objective"]
     lines = [
         f"{type(model).__name__}: {_size(model, used, total)}, {outputs} output{'s' if outputs > 1 else ''}",
-        f"  loss {_name(model.loss)}, penalty {_name(model.penalty)}, alpha {model.alpha:g}, solver {model.solver_}",
+        f"  loss {_name(model.loss)}, penalty {_name(model.penalty)}, {strength}, solver {model.solver_}",
         f"  objective {model.objective_:.6g} (started at {empty:.6g}), at most {model.dual_gap_:.2g} above the optimum"
         + SCOPES[model.certificate_scope_],
         f"  stopped after {_rounds(model.n_rounds_)} and {last['seconds']:.2f} s: {REASONS[model.stopping_reason_]}",
@@ -47,7 +49,6 @@ def summary(model: Any) -> str:
     ]
     labels = _output_labels(model, outputs)
     shown = labels[:MOST_OUTPUTS]
-    hypotheses, rows = model._active()
     names = [repr(hypothesis) for hypothesis in hypotheses]
     width = max([len(name) for name in names] + [len("(intercept)")])
     head = " ".join(f"{label:>10.10}" for label in shown) + (" ..." if outputs > MOST_OUTPUTS else "")

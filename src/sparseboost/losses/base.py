@@ -116,8 +116,11 @@ class Loss(ABC):
         """The scale t in [0, limit] for which −Σ s ℓ*(t·dual) is (nearly) largest."""
         return min(1.0, limit)
 
-    def prox(self, y: Array, score: Array, step: float) -> Array | None:
-        """argmin_z ℓ(y, z) + ‖z − score‖²/(2·step) of every example, shape (m, k); None where it has no closed form."""
+    def envelope_gradient(self, y: Array, score: Array, step: float) -> Array | None:
+        """The subgradient v at z = argmin ℓ(y, z) + ‖z − score‖²/(2·step) = score − step·v, shape (m, k), or None.
+
+        It is the gradient of the Moreau envelope; v and not z, because v then lies exactly in the conjugate's domain.
+        """
         return None
 
     def smoothed(self, width: float) -> Loss:

@@ -51,6 +51,9 @@ class Hinge(Loss):
     def reference(self, y: Array) -> Array:
         return y
 
+    def envelope_gradient(self, y: Array, score: Array, step: float) -> Array | None:
+        return -y * np.clip((1.0 - y * score) / step, 0.0, 1.0)
+
     def smoothed(self, width: float) -> Loss:
         return SmoothedHinge(width)
 
@@ -70,6 +73,9 @@ class SmoothedHinge(Hinge):
     @property
     def kernel(self) -> tuple[int, float, float]:  # type: ignore[override]
         return (HINGE, self.width, 0.0)
+
+    def envelope_gradient(self, y: Array, score: Array, step: float) -> Array | None:
+        return None
 
     def value(self, y: Array, score: Array) -> Array:
         short = np.maximum(1.0 - y * score, 0.0)
@@ -172,12 +178,12 @@ class MulticlassHinge(Loss):
     def smoothed(self, width: float) -> Loss:
         return SmoothedMulticlassHinge(self.n_classes, width)
 
-    def prox(self, y: Array, score: Array, step: float) -> Array | None:
-        # z = score − step·(u − e_y), where u is the point of the simplex nearest to (1{r≠y} + score_r)/step + e_y
+    def envelope_gradient(self, y: Array, score: Array, step: float) -> Array | None:
+        # v = u − e_y, where u is the point of the simplex nearest to (1{r≠y} + score_r)/step + e_y
         raised, own = self.raised(y, score)
         raised /= step
         raised[np.arange(own.size), own] += 1.0
-        return score - step * (nearest_in_simplex(raised) - self._one_hot(y))
+        return nearest_in_simplex(raised) - self._one_hot(y)
 
     def _one_hot(self, y: Array) -> Array:
         return (np.arange(self.n_classes) == y[:, :1]).astype(float)
@@ -212,6 +218,9 @@ class SmoothedMulticlassHinge(MulticlassHinge):
     @property
     def kernel(self) -> tuple[int, float, float]:  # type: ignore[override]
         return (SOFTMAX, 1.0, 1.0 / self.temperature)
+
+    def envelope_gradient(self, y: Array, score: Array, step: float) -> Array | None:
+        return None
 
     def value(self, y: Array, score: Array) -> Array:
         raised, own = self.raised(y, score)

@@ -13,6 +13,7 @@ from sparseboost.losses.logistic import Logistic
 from sparseboost.losses.softmax import log_shares
 
 MOST_STEPS = 100
+BISECTIONS = 60
 
 
 class Pairwise(Loss):
@@ -154,6 +155,36 @@ class Pairwise(Loss):
                 difference[c, r] = self.margin.start(both, share[[c, r]])[0] if share[c] + share[r] > 0 else 0.0
                 difference[r, c] = -difference[c, r]
         return difference.mean(axis=1)
+
+    def envelope_gradient(self, y: Array, score: Array, step: float) -> Array | None:
+        # Given t = z_y the pairs have envelopes of their own, which pull; t moves by what all of them pull.
+        if self.margin.envelope_gradient(np.ones((1, 1)), np.zeros((1, 1)), 1.0) is None:
+            return None
+        own = self._own(y)
+        start = score[own]
+
+        def pulls(t: Array) -> Array:
+            margins = (t[:, None] - score).reshape(-1, 1)
+            each = self.margin.envelope_gradient(np.ones((margins.size, 1)), margins, step / self.n_classes)
+            assert each is not None
+            return self._shared(y, -each)
+
+        def moved(t: Array) -> Array:
+            return start + step * pulls(t).sum(axis=1)
+
+        low, high, reach = start.copy(), start.copy(), np.full_like(start, step)
+        while np.any(short := moved(high) > high):
+            high, reach = np.where(short, high + reach, high), 2.0 * reach
+        reach = np.full_like(start, step)
+        while np.any(long := moved(low) < low):
+            low, reach = np.where(long, low - reach, low), 2.0 * reach
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            below = moved(middle) > middle
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        pull = pulls(0.5 * (low + high))
+        pull[own] = -pull.sum(axis=1)
+        return pull
 
     def smoothed(self, width: float) -> Loss:
         margin = self.margin.smoothed(width)

@@ -1,6 +1,7 @@
 """Solvers: one driver loop, and the ways of moving weights it can run."""
 
 from sparseboost.solvers.adaboost import AdaBoost
+from sparseboost.solvers.admm import ADMM, RowBlocks
 from sparseboost.solvers.base import Solution, Solver, State, minimize
 from sparseboost.solvers.correction import Correction, Corrector
 from sparseboost.solvers.frank_wolfe import FrankWolfe
@@ -11,6 +12,7 @@ from sparseboost.solvers.newton import Newton
 from sparseboost.solvers.stagewise import ForwardStagewise, Trace, trace
 
 __all__ = [
+    "ADMM",
     "AdaBoost",
     "Boosting",
     "Correction",
@@ -20,6 +22,7 @@ __all__ = [
     "GradBoost",
     "LeastSquares",
     "Newton",
+    "RowBlocks",
     "Solution",
     "Solver",
     "State",

@@ -24,6 +24,7 @@ Array = np.ndarray
 MOST_STEPS = 20_000
 FIRST_BALANCE = 10  # steps before the sharpness is first adapted; the next times come later and later
 LATER = 1.3
+SHARE_BESIDE_SCORES = 0.1  # rows are tied this much softer than scores that are split off
 STEPS_PER_CHECK = 20
 FALLS_ENOUGH, FALLS_SOME = 0.2, 0.8  # shares of the gap at the last restart that call for the next one
 LONGEST_SHARE = 0.36  # of all steps, without a restart
@@ -134,9 +135,14 @@ class ADMM(Corrector):
     def check(self, problem: Problem) -> None:
         if not isinstance(problem.penalty, Norm):
             raise ValueError(f"ADMM needs the penalty 'l1', 'l1/l2' or 'l1/linf', not {problem.penalty!r}.")
-        probe = np.zeros((1, problem.n_outputs))
-        if not problem.loss.smooth and problem.loss.prox(problem.y[:1], probe[: len(problem.y)], 1.0) is None:
+        if not self.applies(problem):
             raise ValueError(f"ADMM needs a smooth loss or one with a proximal map, not {problem.loss!r}.")
+
+    @staticmethod
+    def applies(problem: Problem) -> bool:
+        """Whether the loss is smooth or has a proximal map."""
+        none = np.zeros((0, problem.n_outputs))
+        return problem.loss.smooth or problem.loss.envelope_gradient(problem.y[:0], none, 1.0) is not None
 
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
         return problem.steepness(keys, correlation)
@@ -164,6 +170,7 @@ class _Consensus:
         start = np.vstack([ensemble.coef, ensemble.intercept]) if problem.fit_intercept else ensemble.coef
         energy = np.sum(self.executor.map(row_blocks.energy, self.blocks), axis=0)[:, None]
         share = np.maximum(energy, 1e-12 * energy.max(initial=1e-300)) / len(self.blocks)
+        share *= SHARE_BESIDE_SCORES if self.kinks else 1.0
         sharpness = admm.sharpness * (problem.driving_loss.curvature or 1.0)
         self.signal = Signal(start, sharpness, share, admm.relaxation)
         self.total, self.count, self.steps = np.zeros_like(start), 0, 0  # of the offers since the last restart

@@ -77,6 +77,7 @@ class Solution:
     reason: str
     n_rounds: int
     history: list[Record]
+    violation: float = 0.0  # the largest dual norm over cost; at most alpha at the optimum
 
 
 @dataclass(frozen=True)
@@ -161,8 +162,9 @@ def minimize(
     ensemble = state.ensemble.prune() if problem.penalty.zeroes_blocks else state.ensemble
     survey = look.found
     return Solution(
-        ensemble, survey.objective, survey.gap, look.target, look.converged, reason, rounds, monitor.history
-    )
+        ensemble, survey.objective, survey.gap, look.target, look.converged, reason, rounds, monitor.history,
+        survey.candidates.violation,
+    )  # fmt: skip
 
 
 class _Minimization(Course):

@@ -77,7 +77,10 @@ class Boosting(Solver):
             inducing = False
         else:
             found = self.correction.run(problem, ensemble, state.score, inner, monitor)
-        kept = found.ensemble.prune() if problem.penalty.zeroes_blocks else found.ensemble
+        # Where the dual point is not unique, a hypothesis without weight may hold it in place: dropped, it would come
+        # back round after round. It goes only if the objective fell, which cannot happen for ever.
+        holds = found.dual is not None and found.bound <= 0.5 * target
+        kept = found.ensemble.prune() if problem.penalty.zeroes_blocks and not holds else found.ensemble
         new = int(np.isin(kept.keys, before.keys, invert=True).sum())
         return State(
             kept,

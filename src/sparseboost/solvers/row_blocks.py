@@ -76,9 +76,8 @@ class Block:
 
     def value(self, coef: Array) -> tuple[float, Array]:
         """f_q and its gradient."""
-        score = self.columns.dot(coef)
-        force = self.weight[:, None] * self.loss.gradient(self.y, score)
-        return float(self.weight @ self.loss.value(self.y, score)), self.columns.correlate(force)
+        value, gradient = self.loss.value_and_gradient(self.y, self.columns.dot(coef))
+        return float(self.weight @ value), self.columns.correlate(self.weight[:, None] * gradient)
 
 
 @dataclass(frozen=True)
@@ -124,8 +123,7 @@ def offer(state: BlockState) -> tuple[Array, Meter]:
 
 def dual_point(block: Block, state: BlockState, average: bool) -> Array:
     """A subgradient of the loss at the scores of this state, or of the average since the last restart."""
-    wanted = state.average().wanted if average else state.wanted
-    return state.sharpness * (wanted - _prox(block, wanted, state.sharpness))
+    return _subgradient(block, state.average() if average else state)
 
 
 def begin(block: Block, signal: Signal, dual: Array | None) -> BlockState:
@@ -149,7 +147,7 @@ def step(block: Block, state: BlockState, signal: Signal) -> BlockState:
     turn = state.sharpness / signal.sharpness
     multiplier = turn * (state.offer - signal.consensus)  # U_q/λ
     move = _smooth_step if block.loss.smooth else _score_step
-    state = move(block, state, signal, multiplier, turn)
+    state = move(block, state, signal, multiplier)
     stiffness = signal.sharpness * signal.share
     own = Meter(
         float((stiffness * (state.coef - signal.consensus) ** 2).sum()),
@@ -165,7 +163,7 @@ def step(block: Block, state: BlockState, signal: Signal) -> BlockState:
     )  # fmt: skip
 
 
-def _smooth_step(block: Block, state: BlockState, signal: Signal, multiplier: Array, turn: float) -> BlockState:
+def _smooth_step(block: Block, state: BlockState, signal: Signal, multiplier: Array) -> BlockState:
     """L-BFGS, in variables scaled by the stiffness."""
     root, shape = np.sqrt(signal.sharpness * signal.share), state.coef.shape
     centre = signal.consensus - multiplier
@@ -183,14 +181,15 @@ def _smooth_step(block: Block, state: BlockState, signal: Signal, multiplier: Ar
     return replace(state, coef=found.x.reshape(shape) / root, meter=NOTHING)
 
 
-def _score_step(block: Block, state: BlockState, signal: Signal, multiplier: Array, turn: float) -> BlockState:
+def _score_step(block: Block, state: BlockState, signal: Signal, multiplier: Array) -> BlockState:
     """Exact prox of the loss for scores of their own, then least squares for W_q."""
     factor = state.factor
     if factor is None:
         factor = cho_factor(block.columns.inner(block.weight) + np.diag(signal.share[:, 0]), check_finite=False)
     weight, theta = block.weight[:, None], signal.sharpness
-    score = _prox(block, state.wanted, state.sharpness)
-    lag = turn * (state.wanted - score)
+    dual = _subgradient(block, state)
+    assert state.wanted is not None
+    score, lag = state.wanted - dual / state.sharpness, dual / theta
     right = block.columns.correlate(weight * (score - lag)) + signal.share * (signal.consensus - multiplier)
     coef = cho_solve(factor, right, check_finite=False)
     reached = block.columns.dot(coef)
@@ -204,7 +203,9 @@ def _score_step(block: Block, state: BlockState, signal: Signal, multiplier: Arr
     )  # fmt: skip
 
 
-def _prox(block: Block, wanted: Any, sharpness: float) -> Array:
-    score = block.loss.prox(block.y, wanted, 1.0 / sharpness)
-    assert score is not None
-    return score
+def _subgradient(block: Block, state: BlockState) -> Array:
+    """What the prox of the loss takes away from the scores that are wanted, times the sharpness."""
+    assert state.wanted is not None
+    dual = block.loss.envelope_gradient(block.y, state.wanted, 1.0 / state.sharpness)
+    assert dual is not None
+    return dual
