@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from margin_games import doubled, largest_margin, random_question
 
-from sparseboost.solvers.simplex_newton import solve_restricted
+from sparseboost.solvers.simplex_newton import _newton_step, solve_restricted
 from sparseboost.solvers.tilts import ExponentialTilt, LogisticTilt, Tilt, line_search
 
 TILTS: dict[str, Tilt] = {"exponential": ExponentialTilt(), "logistic": LogisticTilt()}
@@ -97,6 +97,29 @@ def test_ball_does_not_hold_what_has_an_end() -> None:
     assert large.weight.sum() < 50.0
     np.testing.assert_allclose(large.tilted.weight @ M, 0.0, atol=1e-8)
     assert small.tilted.value == pytest.approx(large.tilted.value, abs=1e-10)
+
+
+@pytest.mark.parametrize("loss", TILTS)
+def test_steps_never_raise_the_loss(loss: str) -> None:
+    """Also not where the ball, and not a weight that vanishes, ends a step: starts lie just inside the ball."""
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        H, y, prior = random_question(seed, "signs", separable=seed % 2 == 0)
+        M = np.asfortranarray(doubled(H, y))
+        radius = rng.uniform(2.0, 20.0)
+        weight = radius * rng.uniform(0.9, 1.0) * rng.dirichlet(np.full(M.shape[1], 0.3))
+        weight[weight < 0.02] = 0.0
+        log_prior, value = np.log(prior), np.inf
+        for _ in range(40):
+            tilted = TILTS[loss](M @ weight, log_prior)
+            assert tilted.value <= value + 1e-10
+            value, edges = tilted.value, M.T @ tilted.weight
+            free = weight > 0.0
+            free[edges.argmax()] = True
+            moved = _newton_step(M, weight, radius, edges, free, tilted, log_prior, TILTS[loss])
+            if moved is None:
+                break
+            weight = moved[0]
 
 
 @pytest.mark.parametrize("loss", TILTS)

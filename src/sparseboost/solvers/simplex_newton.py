@@ -113,8 +113,8 @@ def _newton_step(
         used = used[~outside]
     longest, leaving = _longest(weight[used], direction)
     grows = float(direction.sum())
-    if not held and grows > 0.0:
-        longest = min(longest, room / grows)
+    if not held and grows > 0.0 and room / grows < longest:
+        longest, leaving = room / grows, -1
     if longest <= 0.0:
         return None
     change, promise = part @ direction, tilted.ratio * float(edges[used] @ direction)
