@@ -74,7 +74,7 @@ def test_a_trial_is_what_its_rounds_are(tmp_path: Path) -> None:
     again = xi2009.split(item._replace(train=30, test=40), None, 0)
     np.testing.assert_array_equal(parts[0], again[0])
     assert not np.array_equal(parts[0], xi2009.split(item._replace(train=30, test=40), None, 1)[0])
-    one = xi2009.trial("adaboost", xi2009._spaces()["all"], 10, parts)
+    one = xi2009.trial("adaboost", 10, parts)
     assert one.error.shape == one.active.shape == one.margin.shape == (10,)
     assert one.best == (one.error.min(), one.active[np.flatnonzero(one.error == one.error.min())[0]])
 
