@@ -526,6 +526,16 @@ def test_several_classes_are_certified_over_the_whole_space(penalty, rng):
     assert model.score(X, y) == reference.score(explicit(X, space), y)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_penalties_that_zero_nothing_take_in_the_whole_space(rng):
+    X = rng.random((80, 4))
+    y = 3 * X[:, 0] * X[:, 1] - 2 * X[:, 2] * X[:, 3] + 0.1 * rng.normal(size=80)
+    model = SparseBoostRegressor(0.01, penalty="l2", hypotheses=Products(2), max_rounds=5).fit(X, y)
+    reference = SparseBoostRegressor(0.01, penalty="l2").fit(explicit(X, Products(2)), y)
+    assert model.n_active_ == 14
+    assert model.objective_ == pytest.approx(reference.objective_, rel=1e-3)
+
+
 def test_growing_never_beats_the_exact_optimum(rng):
     X = rng.random((80, 6))
     y = 3 * X[:, 0] * X[:, 1] - 2 * X[:, 2] * X[:, 3] * X[:, 4] + 0.1 * rng.normal(size=80)

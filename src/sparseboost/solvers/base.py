@@ -209,7 +209,7 @@ class _Minimization(Course):
         wrongly_empty = rounds == 0 and not self.may_stop_empty and _should_not_be_empty(state, survey)
         if survey.gap <= self.target and not wrongly_empty:
             return True, "gap"
-        if not self.problem.certifiable and slope <= self.tol * self.first_slope:
+        if not self.problem.certifiable and slope < np.inf and slope <= self.tol * self.first_slope:
             return True, "stationary"
         own = self.solver.finished(state)
         if own is not None:
