@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from sparseboost.solvers.game import Game, Mixture, Reply
 from sparseboost.solvers.margins import Bracket, MarginSolver, MarginState
@@ -120,30 +119,32 @@ def _enter(game: Game, state: MarginState, reply: Reply) -> None:
 
 
 def margin_program(columns: Array, cap: Array | None = None) -> tuple[Array, Array]:
-    """Weights α ∈ Δ of the largest (soft) margin over some hypotheses, and the dual distribution over the examples."""
+    """Weights α ∈ Δ of the largest (soft) margin over some hypotheses, and the distribution over the examples.
+
+    The examples' side is solved, min γ with Mᵀd ≤ γ, d ∈ Δ, d ≤ cap: it has few rows; α are its multipliers.
+    """
     m, n = columns.shape
-    slack = 0 if cap is None else m
-    cost = np.concatenate([np.zeros(n), [-1.0], np.empty(0) if cap is None else cap])
-    parts = [sp.csc_array(-columns), sp.csc_array(np.ones((m, 1)))]
-    if cap is not None:
-        parts.append(-sp.eye_array(m, format="csc"))
-    one = np.concatenate([np.ones(n), np.zeros(1 + slack)])[None, :]
-    bounds = [(0, None)] * n + [(None, None)] + [(0, None)] * slack
-    found = _solve(cost, A_ub=sp.hstack(parts, format="csc"), b_ub=np.zeros(m), A_eq=one, b_eq=[1.0], bounds=bounds)
-    weight, dual = np.maximum(found.x[:n], 0.0), np.maximum(-found.ineqlin.marginals, 0.0)
+    above = np.hstack([columns.T, -np.ones((n, 1))])
+    one = np.append(np.ones(m), 0.0)[None, :]
+    top = np.append(np.full(m, np.inf) if cap is None else cap, np.inf)
+    bounds = np.column_stack([np.append(np.zeros(m), -np.inf), top])
+    found = _solve(np.append(np.zeros(m), 1.0), A_ub=above, b_ub=np.zeros(n), A_eq=one, b_eq=[1.0], bounds=bounds)
+    weight, dual = np.maximum(-found.ineqlin.marginals, 0.0), np.maximum(found.x[:m], 0.0)
     return weight / weight.sum(), dual / dual.sum()
 
 
 def hinge_program(columns: Array, prior: Array, radius: float) -> tuple[Array, Array]:
-    """Weights of the least hinge loss over some hypotheses in a ball, and the dual weights 0 ≤ u ≤ s."""
+    """Weights of the least hinge loss over some hypotheses in a ball, and the examples' weights 0 ≤ u ≤ s.
+
+    The examples' side is solved, max Σu − rγ with Mᵀu ≤ γ, γ ≥ 0.
+    """
     m, n = columns.shape
-    parts = [sp.csc_array(-columns), -sp.eye_array(m, format="csc")]
-    ball = sp.csc_array(np.concatenate([np.ones(n), np.zeros(m)])[None, :])
-    above = sp.vstack([sp.hstack(parts), ball], format="csc")
-    found = _solve(np.concatenate([np.zeros(n), prior]), A_ub=above, b_ub=np.concatenate([-np.ones(m), [radius]]))
-    weight = np.maximum(found.x[:n], 0.0)
+    above = np.hstack([columns.T, -np.ones((n, 1))])
+    bounds = np.column_stack([np.zeros(m + 1), np.append(prior, np.inf)])
+    found = _solve(np.append(-np.ones(m), radius), A_ub=above, b_ub=np.zeros(n), bounds=bounds)
+    weight = np.maximum(-found.ineqlin.marginals, 0.0)
     weight *= min(1.0, radius / max(weight.sum(), np.finfo(float).tiny))
-    return weight, np.clip(-found.ineqlin.marginals[:m], 0.0, prior)
+    return weight, np.clip(found.x[:m], 0.0, prior)
 
 
 def _solve(cost: Array, **program: Any) -> Any:
