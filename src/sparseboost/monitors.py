@@ -88,7 +88,7 @@ class _Lines(_Silent):
         for name, value in entry.items():
             if name not in ("round", "seconds"):
                 words.append(f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}")
-                words[-1] += f" (target {target:.1e})" if name == self._measure else ""
+                words[-1] += f" (target {target:.1e})" if name == self._measure and target > 0 else ""
         print("  ".join(words), f" {entry['seconds']:.2f} s", file=sys.stderr, flush=True)
 
 

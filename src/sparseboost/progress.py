@@ -29,15 +29,19 @@ class GapBar(_Silent):
         gap = max(entry[self._measure], 1e-300)
         if self._task is None:
             self._first = gap
-            self._task = self._bar.add_task("", total=1.0)
+            self._task = self._bar.add_task("", total=1.0 if target > 0 else None)  # without a target: only alive
             self._bar.start()
-        decades = math.log(self._first / max(target, 1e-300))
+        words = [f"round {entry['round']}"]
+        if target > 0:
+            words.append(f"{self._measure} {gap:.1e} (target {target:.1e})")
+        words += [f"{entry[name]} {name}" for name in ("active", "learners") if name in entry]
+        words += [f"{name} {entry[name]:.6g}" for name in ("objective", "loss") if name in entry]
+        self._bar.update(self._task, completed=self._done(gap, target), description="  ".join(words))
+
+    def _done(self, gap: float, target: float) -> float:
+        decades = math.log(self._first / target) if target > 0 else 0.0
         done = 1.0 if gap <= target or decades <= 0 else math.log(self._first / gap) / decades
-        text = (
-            f"round {entry['round']}  {self._measure} {gap:.1e} (target {target:.1e})  {entry['active']} active  "
-            + "  ".join(f"{name} {entry[name]:.6g}" for name in ("objective", "loss") if name in entry)
-        )
-        self._bar.update(self._task, completed=min(max(done, 0.0), 1.0), description=text)
+        return min(max(done, 0.0), 1.0)
 
     def close(self) -> None:
         self._bar.stop()

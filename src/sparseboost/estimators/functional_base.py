@@ -232,7 +232,7 @@ class BaseFunctionalBoost(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
         return X.tocsr() if sp.issparse(X) else X
 
     def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
+        state = dict(super().__getstate__())  # a copy: the original may be this object's own
         state.pop("_data", None)  # training data stays with the process that has it
         return state
 
