@@ -20,6 +20,7 @@ from sparseboost.solvers.functional.steps import Steps
 from sparseboost.threads import one_blas_thread
 
 CYCLE = 20  # rounds that a cycle of the naive algorithm is looked for in
+KEPT = 0.1  # of the decrease that the steps promise to first order; a cycle keeps next to nothing, progress most of it
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class FunctionalBoosting(Course):
         self.best_so_far: list[int] = []
         self.waiting, self.reference_value = 0, np.inf
         self.cycled: int | None = None
-        self._recent: deque[tuple[Hashable, float]] = deque(maxlen=CYCLE)
+        self._recent: deque[tuple[Hashable, float, float]] = deque(maxlen=CYCLE)
 
     def run(self, max_rounds: int, monitor: Monitor, earlier: Expansion | None = None, X: Any = None) -> Outcome:
         """Boost for at most `max_rounds` more rounds, after the learners of an earlier run on the inputs X."""
@@ -229,9 +230,10 @@ class FunctionalBoosting(Course):
         value, gradient, steep = look.found
         t = state.round + 1
         direction = self.algorithm.direct(self.risk, self.projector, gradient, t, state.residual)
-        self._watch(direction, value, t)
         self._settle(state, gradient, direction)
-        return self._advance(state, value, steep, direction, self.steps.at(self.risk, t, state.score, direction))
+        step = self.steps.at(self.risk, t, state.score, direction)
+        self._watch(direction, value, step, t)
+        return self._advance(state, value, steep, direction, step)
 
     def _settle(self, state: Point, gradient: Array, direction: Direction) -> None:
         if state.round == 0:
@@ -267,18 +269,22 @@ class FunctionalBoosting(Course):
             type(hypothesis).add([hypothesis], np.array([-step * coef]), self.validation.X, score)
         return replace(state, validation=score)
 
-    def _watch(self, direction: Direction, value: float, t: int) -> None:
-        """Notice when the naive algorithm repeats the same few learners and the risk does not fall (G7)."""
+    def _watch(self, direction: Direction, value: float, step: float, t: int) -> None:
+        """Notice when the naive algorithm repeats the same few learners and the risk does not fall (G7).
+
+        A step promises the decrease η⟨∇, h⟩ = η‖h‖²; on corners of the loss the next step takes it back.
+        """
         if self.cycled is not None or self.risk.smooth or not isinstance(self.algorithm, Naive):
             return
-        self._recent.append((self._name(direction), value))
+        promised = step * self.risk.inner(direction.total, direction.total)
+        self._recent.append((self._name(direction), value, promised))
         if len(self._recent) < CYCLE:
             return
-        names, values = {name for name, _ in self._recent}, [value for _, value in self._recent]
+        names, values, promises = zip(*self._recent, strict=True)
         half = CYCLE // 2
-        early, late = min(values[:half]), min(values[half:])
-        if len(names) <= half and late >= early - 0.01 * abs(early):
-            self.cycled = t - CYCLE
+        decrease = min(values[:half]) - min(values[half:])
+        if len(set(names)) <= half and decrease <= KEPT * sum(promises[half:]):
+            self.cycled = t - CYCLE + 1
 
     def _name(self, direction: Direction) -> Hashable:
         """What a learner chose: its own word for it, or a hash of the direction of its outputs."""
