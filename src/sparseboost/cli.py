@@ -231,6 +231,10 @@ def reproduce(
         int | None, typer.Option(min=1, help="How often to repeat.", show_default="as in the paper")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small part of the work, to see that it runs.")] = False,
+    peers: Annotated[
+        Path | None,
+        typer.Option(metavar="PYTHON", help="Interpreter with the libraries compared with.", show_default="this one"),
+    ] = None,
 ) -> None:
     """Run a paper's experiment: our numbers beside the paper's, and its figures.
 
@@ -239,7 +243,7 @@ def reproduce(
     from sparseboost.papers import Options
     from sparseboost.papers import reproduce as run
 
-    run(experiment, Options(output, data, repetitions, quick))
+    run(experiment, Options(output, data, repetitions, quick, peers))
 
 
 # -- data in -----------------------------------------------------------------------------------------------------

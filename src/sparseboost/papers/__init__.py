@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,12 +28,15 @@ class Options:
         How often to repeat it; as often as the paper by default.
     quick : bool
         Less of everything, to see that it works.
+    peers : path or None
+        A Python interpreter that has the libraries compared with; the running one by default.
     """
 
     output: Path
     data: Path | None = None
     repetitions: int | None = None
     quick: bool = False
+    peers: Path | None = None
 
 
 def reproduce(name: str, options: Options) -> None:
@@ -41,4 +45,6 @@ def reproduce(name: str, options: Options) -> None:
         raise ValueError(f"There is no experiment {name!r}; there are {', '.join(sorted(EXPERIMENTS))}.")
     if options.repetitions is not None and options.repetitions < 1:
         raise ValueError(f"--repetitions must be at least 1, got {options.repetitions}.")
+    if options.peers is not None and shutil.which(options.peers) is None:
+        raise ValueError(f"--peers must be a Python interpreter; {options.peers} is none.")
     importlib.import_module(f"sparseboost.papers.{name}").run(options)

@@ -15,13 +15,13 @@ import numpy as np
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
+from sklearn.neural_network import MLPRegressor
 
 from sparseboost.estimators import FunctionalBoostClassifier, FunctionalBoostRanker, disagreement, ndcg
 from sparseboost.papers import Options
 from sparseboost.papers.data import read
 from sparseboost.papers.rankers import PEERS, peer_scores
 from sparseboost.planning import CostMapLearner, random_demonstrations, regret
-from sparseboost.solvers.functional import VectorTrees
 
 Array = np.ndarray
 ALGORITHMS = {"naive": "Naive", "repeated": "Repeat", "residual": "Residual"}
@@ -31,7 +31,8 @@ RANKINGS = ("mslr_web10k_sample", "mq2008", "ohsumed")
 LEARNERS, QUICK_LEARNERS = 1000, 60
 QUICK_ROWS = 1500
 PEER_TREES = 100
-SIDE, DEMONSTRATIONS, PLANNERS = 12, (300, 100), 400
+SIDE, DEMONSTRATIONS, PLANNERS = 12, (60, 40), 400
+MARGIN = 0.05  # of the planning loss: costs start at 1, and need not grow for paths to be this far apart
 QUICK_SIDE, QUICK_DEMONSTRATIONS = 8, (20, 10)
 NOTES = """
 What the paper reports, and what is seen here:
@@ -59,11 +60,11 @@ def curve(model: Any, test: Array, cycled: bool) -> Curve:
     return Curve(np.array([r["learners"] for r in records]), np.array([r["loss"] for r in records]), test, cycled)
 
 
-def settings(algorithm: str, learners: int, size: float = 1.0) -> dict[str, Any]:
+def settings(algorithm: str, learners: int, step: str = "1/sqrt(t)") -> dict[str, Any]:
     """The same for all tasks: steps c/√t, and the function of the last round, as the paper draws it."""
     return {
-        "algorithm": algorithm, "step": "1/sqrt(t)", "step_size": size, "output": "last", "max_rounds": learners,
-        "max_learners": learners, "random_state": 0,
+        "algorithm": algorithm, "step": step, "output": "last", "max_rounds": learners, "max_learners": learners,
+        "random_state": 0,
     }  # fmt: skip
 
 
@@ -110,12 +111,12 @@ def ranking(name: str, options: Options) -> tuple[dict[str, Curve], dict[str, tu
     learners, curves = QUICK_LEARNERS if options.quick else LEARNERS, {}
     measures: dict[str, tuple[float, float] | None] = {}
     for algorithm, title in ALGORITHMS.items():
-        model, cycled = fitted(FunctionalBoostRanker(**settings(algorithm, learners)), *train)
+        model, cycled = fitted(FunctionalBoostRanker(**settings(algorithm, learners, "auto")), *train)
         stages = list(model.staged_predict(test[0]))
         curves[algorithm] = curve(model, np.array([disagreement(test[1], one, test[2]) for one in stages]), cycled)
         measures[title] = _measured(test, stages[-1])
     trees = QUICK_LEARNERS if options.quick else PEER_TREES
-    for title, scores in peer_scores(train, test[0], trees).items():
+    for title, scores in peer_scores(train, test[0], trees, options.peers).items():
         measures[title] = None if scores is None else _measured(test, scores)
     return curves, measures
 
@@ -125,16 +126,17 @@ def _measured(test: tuple[Array, Array, Array], scores: Array) -> tuple[float, f
 
 
 def planning(options: Options) -> tuple[dict[str, Curve], dict[str, float]]:
-    """Maximum-margin planning with stumps: test loss after every round, and how much more the planned paths cost."""
+    """Maximum-margin planning with small networks: test loss after every round, and what the planned paths cost."""
     side, (first, last) = (QUICK_SIDE, QUICK_DEMONSTRATIONS) if options.quick else (SIDE, DEMONSTRATIONS)
     demonstrations, behind = random_demonstrations(first + last, (side, side), random_state=2011)
     train, test, costs = demonstrations[:first], demonstrations[first:], behind[first:]
     level = np.ones(test[0].world.n_states)
     shortest = [one.world.shortest_path(level, one.start, one.goal) for one in test]
     curves, regrets = {}, {"shortest path": regret(test, costs, shortest)}
+    network = MLPRegressor(hidden_layer_sizes=(5,), solver="lbfgs", max_iter=30)
     for algorithm, title in ALGORITHMS.items():
-        given = settings(algorithm, QUICK_LEARNERS if options.quick else PLANNERS, size=3.0)
-        model, cycled = fitted(CostMapLearner(learner=VectorTrees(min_leaf=0.02), **given), train)
+        given = settings(algorithm, QUICK_LEARNERS if options.quick else PLANNERS)
+        model, cycled = fitted(CostMapLearner(MARGIN, learner=network, **given), train)
         curves[algorithm] = curve(model, model.staged_planning_loss(test), cycled)
         regrets[title] = regret(test, costs, [model.plan(one.world, one.start, one.goal) for one in test])
     return curves, regrets
@@ -146,7 +148,7 @@ def survivors(parts: tuple[Array, ...], options: Options) -> list[tuple[str, int
     model = FunctionalBoostClassifier("logistic", max_rounds=QUICK_LEARNERS if options.quick else 300).fit(X, y)
     inputs = {j for hypothesis in model.hypotheses_ for j in hypothesis.inputs}
     rows = [("boosted", len(model.hypotheses_), len(inputs), float(np.mean(model.predict(test_X) != test_y)), np.nan)]
-    for alpha in (0.03, 0.01, 0.003):
+    for alpha in (0.01, 0.003, 0.001):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             small = model.sparsify(alpha, tol=1e-2)
@@ -174,21 +176,19 @@ def run(options: Options, console: Console | None = None) -> None:
     console.print(_kept(survivors(classed["satimage"][1], options)))
     console.print(NOTES, soft_wrap=True)
     draw = _Pictures(options, console)
-    draw.rows("grubb2011-figure1", {"random landscapes": plans}, ("loss", "test"), "test loss")
-    draw.rows("grubb2011-figure2", curves, ("test",), "test disagreement")
+    draw.rows("grubb2011-figure1", {"random landscapes": plans}, ("loss", "test"), "test loss", scale="log")
+    draw.rows("grubb2011-figure2", curves, ("loss", "test"), "test disagreement")
     draw.rows("grubb2011-figure3", {n: c for n, (c, _) in classed.items()}, ("loss", "test"), "test error")
 
 
 def _table(title: str, tasks: dict[str, dict[str, Curve]], measure: str) -> Table:
-    note = f"loss: on training data, at first and at last; test: {measure}, at last and the best"
+    note = f"loss: on training data, at last; test: {measure}, at last and the smallest"
     table = Table(title=title, title_justify="left", box=SIMPLE, caption=note, caption_justify="left")
-    for name in ("", "", "learners", "loss", "", "test", ""):
-        table.add_column(name, justify="right" if name or len(table.columns) > 1 else "left", no_wrap=True)
-    table.add_column("circles", justify="right")
+    for name in ("", "", "learners", "loss", "test", "", "circles"):
+        table.add_column(name, justify="right" if len(table.columns) > 1 else "left", no_wrap=True)
     for name, curves in tasks.items():
         for position, (algorithm, one) in enumerate(curves.items()):
-            numbers = (one.loss[0], one.loss[-1], one.test[-1], one.test.min())
-            cells = [f"{number:.4f}" for number in numbers]
+            cells = [f"{number:.4f}" for number in (one.loss[-1], one.test[-1], one.test.min())]
             row = ("" if position else name, ALGORITHMS[algorithm], str(one.learners[-1]), *cells)
             table.add_row(*row, "yes" if one.cycled else "no")
     return table
@@ -227,7 +227,14 @@ class _Pictures:
         self.folder, self.console = options.output, console
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def rows(self, name: str, tasks: dict[str, dict[str, Curve]], fields: tuple[str, ...], measure: str) -> None:
+    def rows(
+        self,
+        name: str,
+        tasks: dict[str, dict[str, Curve]],
+        fields: tuple[str, ...],
+        measure: str,
+        scale: str = "linear",
+    ) -> None:
         import matplotlib
 
         matplotlib.use("Agg")
@@ -243,7 +250,7 @@ class _Pictures:
                     axis.plot(
                         one.learners, getattr(one, key), style, color=COLOURS[algorithm], label=ALGORITHMS[algorithm]
                     )
-                axis.set(title=title, xlabel="weak learners", ylabel=labels[key])
+                axis.set(title=title, xlabel="weak learners", ylabel=labels[key], yscale=scale)
                 axis.spines[["top", "right"]].set_visible(False)
         axes[0, 0].legend(frameon=False)
         path = self.folder / f"{name}.png"
