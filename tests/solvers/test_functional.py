@@ -409,6 +409,10 @@ COVERED = [
     (Huber(0.5), "reals", 1, Residual(), 7),
     (RankingHinge(), "ranks", 1, Residual(), 7),
     (RankingHinge(), "ranks", 1, Repeated(), 5),
+    (Logistic(), "signs", 2, Residual(), 7),  # their minimum is at infinity
+    (Softmax(3), "classes", 3, Residual(), 7),
+    (Exponential(), "signs", 1, Repeated(orthogonal=True), 5),
+    (Softmax(3), "classes", 3, Repeated(), 5),
 ]
 
 
@@ -443,8 +447,18 @@ def test_bounds_are_not_claimed_where_no_theorem_applies(rng: np.random.Generato
     assert "bound" not in solve(risk, projector, Naive(), 3)[0].history[-1]
     assert "bound" not in solve(risk, projector, Residual(), 3, 0.1)[0].history[-1]
     assert "bound" not in solve(risk, projector, Repeated(0.3), 3)[0].history[-1]
-    risk, projector = random_problem(0, Logistic(), "signs", 1)  # no minimum: F is unknown
-    assert np.isnan(solve(risk, projector, Residual(), 3)[0].history[-1]["bound"])
+    assert np.isnan(solve(risk, projector, Residual(), 3)[0].history[0]["bound"])
+
+
+@pytest.mark.parametrize(
+    ("loss", "kind"),
+    [(Logistic(), "signs"), (Exponential(), "signs"), (Softmax(3), "classes"), (Squared(), "reals")],
+    ids=lambda one: repr(one),
+)
+def test_losses_without_a_minimum_are_compared_with_a_tenth_of_the_start(loss: Any, kind: str, rng) -> None:
+    risk = Risk(loss, targets(kind, 30, 3 if kind == "classes" else 1, rng), np.full(30, 1 / 30))
+    assert 0.0 <= risk.least <= 0.1 * risk.value(np.tile(risk.start, (30, 1)))
+    assert np.all(np.isfinite(risk.comparator))
 
 
 # -- the rest ------------------------------------------------------------------------------------------------------

@@ -86,7 +86,8 @@ class FunctionalBoostClassifier(ClassifierMixin, BaseFunctionalBoost):
         Per round: loss, edge (the measured γ), learners, step, projection_error, gradient_norm, average_loss (over f₀ …
         f_{t−1}); where a theorem covers the settings also theorem, bound, and the observed smallest_edge (γ),
         largest_gradient (G) and largest_distance (F). `bound` is an upper bound of loss (Theorem 3) or of average_loss
-        (4 to 7); it takes the loss's own minimum over all functions as f*, and is NaN where there is none.
+        (4 to 7), in comparison with f*: the loss's own minimum over all functions, or, where that is at infinity, a
+        function far down the first gradient. It is NaN before the first round, infinite where an edge was 0.
     n_rounds_, n_learners_, best_round_, stopping_reason_, converged_, loss_
         How the fit went; `loss_` is the loss object.
     classes_, n_features_in_, feature_names_in_

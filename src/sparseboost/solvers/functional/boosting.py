@@ -242,9 +242,7 @@ class FunctionalBoosting(Course):
 
     def _advance(self, state: Point, value: float, steep: float, direction: Direction, step: float) -> Point:
         self.expansion.extend(direction.hypotheses, direction.coef, step, min(direction.edges))
-        far, reference = np.inf, self.risk.reference
-        if self.theorem in (5, 7) and reference is not None:
-            far = self.risk.distance(state.score, reference)
+        far = self.risk.distance(state.score, self.risk.comparator) if self.theorem in (5, 7) else np.nan
         moved = direction.total * -step
         moved += state.score
         after = replace(

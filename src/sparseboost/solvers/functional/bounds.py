@@ -41,7 +41,7 @@ class Observed:
     gradient : float
         G, the largest ‖∇_t‖.
     distance : float
-        F, the largest ‖f_t − f*‖ to the reference; infinite where there is none.
+        F, the largest ‖f_t − f*‖ to the comparator; measured where a theorem asks for it.
     first, total : float
         R[f₀], and the sum of R[f_t] over those points.
     """
@@ -74,10 +74,11 @@ class Observed:
 def bound(number: int | None, seen: Observed, risk: Risk, steps: Steps, orthogonal: bool = False) -> float:
     """Upper bound of R[f_T] (Theorem 3), or of the average of R[f₀] … R[f_{T−1}] (Theorems 4 to 7).
 
-    R* and F are those of the loss's reference f*, a minimum over all functions on the training points; theorems that
-    need them give NaN where the loss knows none. γ, G and F are the extremes observed so far.
+    R* and F are those of `Risk.comparator`: the theorems hold for every f*, and the loss's own minimum over all
+    functions on the training points is taken where it is known. γ, G and F are the extremes observed so far. NaN before
+    the first round.
     """
-    if number is None or seen.rounds == 0 or risk.least is None:
+    if number is None or seen.rounds == 0:
         return np.nan
     T, G, F, c = seen.rounds, seen.gradient, seen.distance, steps.size
     square = seen.edge**2

@@ -11,6 +11,7 @@ import numpy as np
 from sparseboost import kernels
 
 Array = np.ndarray
+DOUBLINGS = 20
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,32 @@ class Risk:
         return None if known is None else known(self.y)
 
     @cached_property
-    def least(self) -> float | None:
-        """R*, the risk of the reference."""
-        return None if self.reference is None else self.value(self.reference)
+    def comparator(self) -> Array:
+        """f* of the bounds of G6, which hold for every function: the reference, else one far down the first gradient.
+
+        A loss such as the logistic one has its minimum at infinity; a tenth of the start's risk will do.
+        """
+        if self.reference is not None:
+            return self.reference
+        best = start = np.tile(self.start, (self.weight.size, 1))
+        value, gradient = self.value_and_gradient(start)
+        level, square = value, self.inner(gradient, gradient)
+        step = 0.25 * abs(value) / square if square > 0.0 else 0.0
+        for _ in range(DOUBLINGS):
+            score = start - step * gradient
+            found = self.value(score)
+            if not found < level:
+                break
+            best, level = score, found
+            if level <= 0.1 * value:
+                break
+            step *= 2.0
+        return best
+
+    @cached_property
+    def least(self) -> float:
+        """Risk of the comparator: R* where the loss knows its minimum."""
+        return self.value(self.comparator)
 
     def value(self, score: Array) -> float:
         """R[f]."""
