@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from sparseboost.cli import app
-from sparseboost.papers import EXPERIMENTS, Options, data, reproduce, xi2009
+from sparseboost.papers import EXPERIMENTS, Options, data, grubb2011, rankers, reproduce, xi2009
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
@@ -27,6 +28,8 @@ def test_words_about_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         reproduce("xi", Options(tmp_path))
     with pytest.raises(ValueError, match="--repetitions must be at least 1, got 0"):
         reproduce("xi2009", Options(tmp_path, repetitions=0))
+    with pytest.raises(ValueError, match="--peers must be a Python interpreter"):
+        reproduce("grubb2011", Options(tmp_path, peers=tmp_path / "no-python"))
     with pytest.raises(FileNotFoundError, match=r"There is no .*spambase.npz; give the folder that has spambase.npz"):
         data.read("spambase", tmp_path)
     monkeypatch.delenv(data.VARIABLE, raising=False)
@@ -97,3 +100,52 @@ def test_ringnorm_is_the_distribution_of_the_paper() -> None:
     np.testing.assert_allclose(X[y > 0].var(axis=0), 4.0, rtol=0.06)
     np.testing.assert_allclose(X[y < 0].mean(axis=0), 1 / np.sqrt(20), atol=0.04)
     np.testing.assert_allclose(X[y < 0].var(axis=0), 1.0, rtol=0.06)
+
+
+def small_sets(folder: Path) -> None:
+    """The files of grubb2011, with a few rows of noise in which two inputs matter."""
+    rng = np.random.default_rng(0)
+    for name in (*grubb2011.CLASSES, *grubb2011.RANKINGS):
+        X, query, part = rng.normal(size=(120, 5)), np.repeat(np.arange(12), 10), np.repeat([1, 2, 3, 4, 5, 5], 20)
+        y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+        if name in ("letter", "mslr_web10k_sample"):  # these have a test part of their own
+            np.savez(folder / f"{name}.npz", X=X, y=y, qid=query, X_test=X, y_test=y, qid_test=query)
+        else:
+            np.savez(folder / f"{name}.npz", X=X, y=y, qid=query, part=part)
+
+
+def test_grubb2011_prints_its_tables_and_draws_three_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_sets(tmp_path)
+    monkeypatch.setattr(grubb2011, "QUICK_LEARNERS", 6)
+    monkeypatch.setattr(grubb2011, "TEST_WORLDS", 5)
+    console = Console(record=True, width=80, file=open("/dev/null", "w"))  # noqa: SIM115
+    grubb2011.run(Options(tmp_path / "out", tmp_path, quick=True, peers=Path(sys.executable)), console)
+    text = console.export_text()
+    for words in ("Figure 1: maximum-margin planning", "stumps, 20 worlds", "Figure 2: ranking hinge", "NDCG@10",
+                  "Figure 3: multiclass hinge", "Stumps that survive", "cycles", "mslr_web10k_sample"):  # fmt: skip
+        assert words in text
+    assert "…" not in text, "nothing is cut off at 80 columns"
+    for number in (1, 2, 3):
+        assert (tmp_path / "out" / f"grubb2011-figure{number}.png").stat().st_size > 10_000
+
+
+def test_rankers_of_another_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores come back from a file that the other interpreter writes; without the library there are none."""
+    rng = np.random.default_rng(0)
+    train = rng.normal(size=(6, 2)), np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]), np.array([0, 0, 1, 1, 2, 2])
+    missing = {"none": ("no_such_library", lambda *given: importlib.import_module("no_such_library"))}
+    monkeypatch.setattr(rankers, "PEERS", missing)
+    assert rankers.peer_scores(train, train[0], 3) == {"none": None}
+    script = tmp_path / "rankers.py"
+    script.write_text(
+        "import sys, numpy as np\ndata = np.load(sys.argv[3])\n"
+        "np.save(sys.argv[4], data['documents'][:, 0] + int(sys.argv[2]))"
+    )
+    monkeypatch.setattr(rankers, "__file__", str(script))
+    found = rankers.peer_scores(train, train[0], 3, Path(sys.executable))
+    np.testing.assert_allclose(found["none"], train[0][:, 0] + 3)
+    script.write_text("import no_such_library")
+    assert rankers.peer_scores(train, train[0], 3, Path(sys.executable)) == {"none": None}
+    script.write_text("raise ValueError('bad data')")
+    with pytest.raises(RuntimeError, match=r"none failed under .*bad data"):
+        rankers.peer_scores(train, train[0], 3, Path(sys.executable))
