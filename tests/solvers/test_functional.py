@@ -416,6 +416,19 @@ COVERED = [
 ]
 
 
+def promised(number: int, T: int, edge: float, G: float, F: float, c: float, orthogonal: bool) -> float:
+    """The table of G6, for a step of c/√t in Theorems 5 and 7 and λ = 1 in 4 and 6."""
+    q = np.sqrt(1 - edge**2)
+    if number == 4:
+        return (4 * G**2 * (1 + np.log(T)) + G**2 * (1 - edge**2) / edge**2) / T
+    if number == 6:
+        return G**2 / (2 * T) * ((1 + np.log(T)) / (1 - q) ** 2 + (q / (1 - q)) ** 2 / T)
+    if number == 5:
+        size = G**2 if orthogonal else 4 * G**2
+        return F**2 / (2 * c * np.sqrt(T)) + c * size / np.sqrt(T) + F * G * q / ((1 - q) * T)
+    return F**2 / (2 * c * np.sqrt(T)) + c * (G / (1 - q)) ** 2 / np.sqrt(T) + c * (q * G / (1 - q)) ** 2 / (2 * T**1.5)
+
+
 @pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[0]!r}-{case[3]!r}")
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("size", [1.0, 0.3])
@@ -431,6 +444,11 @@ def test_bounds_hold_at_every_round(case: Any, seed: int, size: float) -> None:
         T = record["round"]
         assert record["average_loss"] == pytest.approx(values[:T].mean())
         assert record["average_loss"] <= record["bound"] * (1 + 1e-12)
+        more = promised(
+            number, T, record["smallest_edge"], record["largest_gradient"], record.get("largest_distance", 0.0),
+            outcome.history[1]["step"], getattr(algorithm, "orthogonal", False),
+        )  # fmt: skip
+        assert record["bound"] == pytest.approx(risk.value(risk.comparator) + more, rel=1e-9)
         assert record["smallest_edge"] == pytest.approx(np.nanmin([r["edge"] for r in outcome.history[1 : T + 1]]))
         assert record["largest_gradient"] == pytest.approx(max(r["gradient_norm"] for r in outcome.history[:T]))
     # what the average bounds: the best function, and the averaged one
