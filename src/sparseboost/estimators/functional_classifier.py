@@ -55,7 +55,8 @@ class FunctionalBoostClassifier(ClassifierMixin, BaseFunctionalBoost):
     step_size : float, default=1.0
         Multiplies the step.
     inner : "t", int or float, default="t"
-        Projections per round of the repeated algorithm: t, a number, or until the error ‖∇ − h‖ is this share of ‖∇‖.
+        Projections per round of the repeated algorithm: t, a number, or until the error ‖∇ − h‖ is this share of ‖∇‖
+        (at most 1000: on a gradient that the learner cannot express a small share asks for many).
     orthogonal : bool, default=False
         Whether the repeated algorithm refits all inner coefficients by least squares.
     output : {"best", "average", "last"}, default="best"

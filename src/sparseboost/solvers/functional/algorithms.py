@@ -34,7 +34,7 @@ def project(risk: Risk, projector: Projector, target: Array) -> tuple[VectorHypo
     goal = risk.norm(target)
     if size <= 0.0 or goal <= 0.0:
         return hypothesis, outputs, 0.0, 0.0
-    return hypothesis, outputs, along / size, min(abs(along) / (goal * np.sqrt(size)), 1.0)
+    return hypothesis, outputs, along / size, float(min(abs(along) / (goal * np.sqrt(size)), 1.0))
 
 
 def scaled(coef: float, outputs: Array) -> Array:
@@ -104,7 +104,8 @@ class Repeated(Algorithm):
     Parameters
     ----------
     inner : "t", int or float, default="t"
-        How often: t times in round t, this often in every round, or (a float below 1) until ‖∇ − h‖ ≤ inner · ‖∇‖.
+        How often: t times in round t, this often in every round, or (a float below 1) until ‖∇ − h‖ ≤ inner · ‖∇‖,
+        a thousand times at most.
     orthogonal : bool, default=False
         Refit the coefficients of all inner directions by least squares after each projection; then ‖h‖ ≤ ‖∇‖.
 
