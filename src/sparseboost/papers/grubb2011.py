@@ -35,7 +35,7 @@ PEER_TREES = 100
 SIDE, QUICK_SIDE, TEST_WORLDS, PLANNERS = 12, 8, 50, 400
 MARGIN = 0.05  # of the planning loss: costs start at 1, and need not grow for paths to be this far apart
 NOTES = """
-What the paper reports, and what is seen here:
+What the paper reports, and what the full run shows:
 - Figure 3: on connect4 and letter the naive algorithm fails: it repeats the same few stumps; the other two go on.
   On pendigits and satimage all three work. The paper's other two are about equally fast; here the residual one is ahead
   per learner, because 1000 learners are 1000 of its steps and only 45 of the repeated one's.
