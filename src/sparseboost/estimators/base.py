@@ -35,7 +35,17 @@ from sparseboost.losses import Loss
 from sparseboost.monitors import Callback, Monitor
 from sparseboost.penalties import Penalty
 from sparseboost.problem import Problem
-from sparseboost.solvers import AdaBoost, Boosting, Correction, Corrector, GradBoost, Newton, Solution, minimize
+from sparseboost.solvers import (
+    AdaBoost,
+    Boosting,
+    Correction,
+    Corrector,
+    GradBoost,
+    Newton,
+    Solution,
+    StumpBlocks,
+    minimize,
+)
 
 Array = np.ndarray
 
@@ -170,7 +180,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
             return Correction(GradBoost(), template)
         driving = problem if problem.loss.smooth else problem.smoothed(1.0)
         if self.corrective is True and isinstance(template, str) and template == "single" and Newton.applies(driving):
-            return Newton()
+            return StumpBlocks() if self.induce == "auto" and StumpBlocks.applies(driving) else Newton()
         return Correction(GradBoost() if driving.driving_loss.curvature is not None else AdaBoost(), template)
 
     def _boosting(self, problem: Problem) -> Boosting:

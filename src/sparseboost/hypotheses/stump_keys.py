@@ -61,6 +61,7 @@ class StumpKeys:
         self.most_categories = int(bins.n_values[several].max(initial=0))
         self.sets: list[SetOfCategories] = []
         self._key_of_set: dict[SetOfCategories, int] = {}
+        self._made: dict[int, Hypothesis] = {}
         self._levels = np.array([levels(space.outputs, False), levels(space.outputs, True)])
         self._input_cost = context.costs(bins.shape[1])
         self.row_cost = np.repeat(self._input_cost, np.diff(self.offsets))
@@ -154,8 +155,25 @@ class StumpKeys:
         pairs = self._levels[[int(negated) for _, _, negated in chosen]]
         return inputs, np.where(table, pairs[:, :1], pairs[:, 1:])
 
+    def tables(self, keys: Array) -> Array:
+        """Outputs of every hypothesis for every code of its input, shape (n, codes)."""
+        width = int(np.diff(self.bins.starts)[self.inputs(keys)].max(initial=1))
+        out = np.zeros((keys.size, width))
+        plain, code = keys < self.first_set, np.arange(width)
+        _, lower, upper, extra, inside, outside = (part[:, None] for part in self.rules(keys[plain]))
+        out[plain] = np.where(((lower <= code) & (code <= upper)) | (code == extra), inside, outside)
+        if not plain.all():
+            sets = self.set_tables(keys[~plain])[1]
+            out[~plain, : sets.shape[1]] = sets
+        return out
+
     def hypothesis(self, key: int) -> Hypothesis:
         """The stump behind a key."""
+        if key not in self._made:
+            self._made[key] = self._make(key)
+        return self._made[key]
+
+    def _make(self, key: int) -> Hypothesis:
         if key >= self.first_set:
             j, members, negated = self.set_behind(key)
             return self._category_stump(j, np.flatnonzero(np.frombuffer(members, dtype=bool)), negated)

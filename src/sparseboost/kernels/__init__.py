@@ -7,6 +7,7 @@ from types import ModuleType
 
 _MODULES = (
     "columns",
+    "elementary",
     "pointwise",
     "products",
     "quadratic",

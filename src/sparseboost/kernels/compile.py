@@ -29,6 +29,11 @@ def compiled_inside(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(**_ALWAYS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
+def compiled_exact(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile for other kernels, in the order written even inside `compiled_sum`: instructions with flags keep them."""
+    return numba.njit(**_ALWAYS, fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
 def compiled_sum(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a loop whose sums may be reordered. The same inputs give the same bits on every call."""
     return numba.njit(**_ALWAYS, fastmath=_FAST)(function)

@@ -154,6 +154,16 @@ def sparse_histogram(codes, indices, indptr, zero_code, force, total, starts, in
 
 
 @compiled
+def dense_codes(codes, indices, indptr, zero_code, inputs, out):
+    """Codes of some sparse inputs, with those of implicit zeros."""
+    for position in range(inputs.size):
+        j = inputs[position]
+        out[position, :] = max(zero_code[j], 0)
+        for p in range(indptr[j], indptr[j + 1]):
+            out[position, indices[p]] = codes[p]
+
+
+@compiled
 def look_up(codes, starts, inputs, table, out):
     """Add the entries of a table over all bins, of the bins every example is in."""
     k = out.shape[1]

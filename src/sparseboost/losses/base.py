@@ -66,6 +66,11 @@ class Loss(ABC):
         """Curvature of the quadratic model a Newton step minimises: diagonal entries, or softmax's probabilities."""
         return self.local_curvature(y, score)
 
+    def model(self, y: Array, weight: Array, score: Array) -> tuple[float, Array, Array | None]:
+        """What a Newton step needs, if possible in one pass: weighted loss, weighted gradient, `model_curvature`."""
+        force = weight[:, None] * self.gradient(y, score)
+        return float(weight @ self.value(y, score)), force, self.model_curvature(y, score)
+
     def pivot(self, y: Array) -> Array:
         """What the change of an output is compared with in the Hessian of a multiclass loss, per example.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import entr, expit
+from collections.abc import Callable
 
+import numpy as np
+from scipy.special import expit
+
+from sparseboost import kernels
 from sparseboost.kernels.kinds import LOGISTIC
 from sparseboost.losses.base import Array, Loss
 
@@ -17,6 +20,13 @@ def log_odds(y: Array, weight: Array) -> Array:
     negative = weight @ (y <= 0)
     with np.errstate(divide="ignore"):
         return np.clip(np.log(positive) - np.log(negative), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+
+
+def each(function: Callable[[Array, Array], None], values: Array) -> Array:
+    """A compiled function of every entry."""
+    out = np.empty(values.shape)
+    function(values.ravel(), out.reshape(-1))
+    return out
 
 
 class Logistic(Loss):
@@ -39,17 +49,21 @@ class Logistic(Loss):
     kernel = (LOGISTIC, 0.0, 0.0)
 
     def value(self, y: Array, score: Array) -> Array:
-        return np.logaddexp(0.0, -y * score).sum(axis=1)
+        return each(kernels.elementary.softplus, -y * score).sum(axis=1)
 
     def gradient(self, y: Array, score: Array) -> Array:
-        return -y * expit(-y * score)
+        return -y * each(kernels.elementary.sigmoid, -y * score)
 
     def local_curvature(self, y: Array, score: Array) -> Array:
         return expit(score) * expit(-score)
 
+    def model(self, y: Array, weight: Array, score: Array) -> tuple[float, Array, Array | None]:
+        force, local = np.empty(score.shape), np.empty(score.shape)
+        total = kernels.elementary.logistic_model(y, weight, np.ascontiguousarray(score), force, local)
+        return total, force, local
+
     def conjugate(self, y: Array, dual: Array) -> Array:
-        u = -y * dual
-        return np.where((u >= 0) & (u <= 1), -entr(u) - entr(1.0 - u), np.inf).sum(axis=1)
+        return -each(kernels.elementary.binary_entropy, -y * dual).sum(axis=1)
 
     def start(self, y: Array, weight: Array) -> Array:
         return log_odds(y, weight)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import entr, logsumexp
 from scipy.special import softmax as softmax_rows
 
+from sparseboost import kernels
 from sparseboost.kernels.kinds import SOFTMAX
 from sparseboost.losses.base import Array, Loss
-from sparseboost.losses.logistic import LARGEST_LOG_ODDS
+from sparseboost.losses.logistic import LARGEST_LOG_ODDS, each
 
 
 class Softmax(Loss):
@@ -41,8 +41,13 @@ class Softmax(Loss):
         return hot
 
     def value(self, y: Array, score: Array) -> Array:
-        own = np.take_along_axis(score, y[:, :1].astype(np.intp), axis=1)
-        return logsumexp(score - own, axis=1)
+        return self._pass(y, np.ones(y.shape[0]), score)[0]
+
+    def _pass(self, y: Array, weight: Array, score: Array) -> tuple[Array, Array, Array]:
+        """Loss of every example, weighted gradient, probabilities."""
+        loss, force, share = np.empty(score.shape[0]), np.empty(score.shape), np.empty(score.shape)
+        kernels.elementary.softmax_model(y, weight, np.ascontiguousarray(score), loss, force, share)
+        return loss, force, share
 
     def split(self, y: Array, score: Array) -> tuple[Array, Array]:
         up = softmax_rows(score, axis=1)
@@ -53,18 +58,10 @@ class Softmax(Loss):
         return up, down
 
     def gradient(self, y: Array, score: Array) -> Array:
-        up, down = self.split(y, score)
-        return up - down
+        return self._pass(y, np.ones(y.shape[0]), score)[1]
 
     def value_and_gradient(self, y: Array, score: Array) -> tuple[Array, Array]:
-        rows, own = np.arange(y.shape[0]), y[:, 0].astype(np.intp)
-        top = score.max(axis=1)
-        share = np.exp(score - top[:, None])
-        total = share.sum(axis=1)
-        share /= total[:, None]
-        share[rows, own] = 0.0
-        share[rows, own] = -share.sum(axis=1)  # 1 − q_y without subtraction
-        return np.log(total) + (top - score[rows, own]), share
+        return self._pass(y, np.ones(y.shape[0]), score)[:2]
 
     def local_curvature(self, y: Array, score: Array) -> Array:
         up, down = self.split(y, score)
@@ -73,10 +70,16 @@ class Softmax(Loss):
     def model_curvature(self, y: Array, score: Array) -> Array:
         return softmax_rows(score, axis=1)
 
+    def model(self, y: Array, weight: Array, score: Array) -> tuple[float, Array, Array | None]:
+        loss, force, share = self._pass(y, weight, score)
+        return float(weight @ loss), force, share
+
     def conjugate(self, y: Array, dual: Array) -> Array:
-        u = dual + self._one_hot(y)
+        u = dual.copy()
+        u[np.arange(y.shape[0]), y[:, 0].astype(np.intp)] += 1.0
         inside = (u.min(axis=1) >= -1e-12) & (np.abs(u.sum(axis=1) - 1.0) <= 1e-9)
-        return np.where(inside, -entr(np.clip(u, 0.0, 1.0)).sum(axis=1), np.inf)
+        entropy = each(kernels.elementary.entropy, np.clip(u, 0.0, 1.0, out=u)).sum(axis=1)
+        return np.where(inside, -entropy, np.inf)
 
     def balance(self, y: Array, dual: Array, weight: Array) -> Array:
         hot = self._one_hot(y)

@@ -10,6 +10,7 @@ from sparseboost.solvers.induction import Boosting
 from sparseboost.solvers.least_squares import LeastSquares
 from sparseboost.solvers.newton import Newton
 from sparseboost.solvers.stagewise import ForwardStagewise, Trace, trace
+from sparseboost.solvers.stump_blocks import StumpBlocks
 
 __all__ = [
     "ADMM",
@@ -26,6 +27,7 @@ __all__ = [
     "Solution",
     "Solver",
     "State",
+    "StumpBlocks",
     "Trace",
     "minimize",
     "trace",

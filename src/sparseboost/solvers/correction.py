@@ -17,6 +17,7 @@ from sparseboost.solvers.updates import Update, force
 Array = np.ndarray
 ROUNDS_PER_CHECK = 10
 MOST_CHECKS = 100
+INDUCED_ENTRIES = 300  # the first round takes in about this many weights: more cost little and save rounds
 NOTHING = 1e-24  # a guaranteed decrease below this share of the empty objective moves no certificate
 
 
@@ -136,6 +137,10 @@ class Corrector(ABC):
     @abstractmethod
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
         """How much hypotheses outside the active set promise."""
+
+    def appetite(self, problem: Problem) -> int:
+        """How many hypotheses a first round may take in."""
+        return INDUCED_ENTRIES // (problem.n_outputs + 2)
 
 
 class Correction(Corrector):

@@ -16,7 +16,6 @@ from sparseboost.solvers.correction import Corrected, Correction, Corrector
 
 Array = np.ndarray
 FEWEST_INDUCED = 10
-INDUCED_ENTRIES = 300  # the first round takes in about this many weights: more cost little and save rounds
 INNER_FRACTION = 0.1
 
 
@@ -128,8 +127,7 @@ class Boosting(Solver):
             return 1
         if not state.problem.penalty.zeroes_blocks and isinstance(state.problem.dictionary, Enumerable):
             return state.problem.dictionary.size
-        first = INDUCED_ENTRIES // (state.problem.n_outputs + 2)
-        return max(FEWEST_INDUCED, first, state.ensemble.support)
+        return max(FEWEST_INDUCED, self.correction.appetite(state.problem), state.ensemble.support)
 
     def _rank(self, state: State, keys: Array, correlation: Array) -> Array:
         problem = state.problem

@@ -1,0 +1,382 @@
+"""All thresholds of one input at once: a sum of its stumps is a step function, and their weights are its jumps.
+
+Codes have a row per input; input j owns the bins starts[j] … starts[j+1] − 1. Only inputs in use are given. A jump is
+by how much the function falls after a bin; what is constant belongs to the intercept.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparseboost.kernels.compile import compiled, compiled_inside, compiled_sum
+from sparseboost.kernels.kinds import L1, L1_L2
+from sparseboost.kernels.quadratic import quadratic_row
+from sparseboost.kernels.rows import row_value
+
+import os
+PHASES = int(os.environ.get('PHASES','4'))
+FACTOR = float(os.environ.get('FACTOR','1.4'))
+TOGETHER = 64
+
+
+@compiled_inside
+def _step_function(curvature, pull, down, up, level, scratch):
+    """Minimise Σ_b ½ curvature_b u_b² − pull_b u_b + Σ_t down_t (u_t − u_{t+1})⁺ + up_t (u_{t+1} − u_t)⁺ exactly.
+
+    Dynamic programming over the derivative of the cost so far as a function of the last level: it is piecewise linear
+    and increasing, and a jump clips it to [−down_t, up_t]. An infinite price forbids that jump. Every knot enters and
+    leaves once, so the work is linear in the number of bins.
+    """
+    n = level.size
+    knot, slope, height = scratch[0], scratch[1], scratch[2]  # where the line changes, and by how much
+    lowest, highest = scratch[3], scratch[4]  # levels beyond which the clipped derivative is constant
+    first, last = n, n - 1  # knots in use
+    slope_left, height_left = curvature[0], -pull[0]
+    slope_right, height_right = curvature[0], -pull[0]
+    for t in range(n - 1):
+        lowest[t], highest[t] = -np.inf, np.inf
+        if down[t] < np.inf:
+            while first <= last and slope_left * knot[first] + height_left <= -down[t]:
+                slope_left += slope[first]
+                height_left += height[first]
+                first += 1
+            lowest[t] = (-down[t] - height_left) / slope_left
+            first -= 1
+            knot[first], slope[first], height[first] = lowest[t], slope_left, height_left + down[t]
+            if first == last:
+                slope_right, height_right = slope_left, height_left
+            slope_left, height_left = 0.0, -down[t]
+        if up[t] < np.inf:
+            while first <= last and slope_right * knot[last] + height_right >= up[t]:
+                slope_right -= slope[last]
+                height_right -= height[last]
+                last -= 1
+            highest[t] = (up[t] - height_right) / slope_right
+            last += 1
+            knot[last], slope[last], height[last] = highest[t], -slope_right, up[t] - height_right
+            if first == last:
+                slope_left, height_left = slope_right, height_right
+            slope_right, height_right = 0.0, up[t]
+        slope_left += curvature[t + 1]
+        slope_right += curvature[t + 1]
+        height_left -= pull[t + 1]
+        height_right -= pull[t + 1]
+    while first <= last and slope_left * knot[first] + height_left <= 0.0:
+        slope_left += slope[first]
+        height_left += height[first]
+        first += 1
+    level[n - 1] = -height_left / slope_left
+    for t in range(n - 2, -1, -1):
+        level[t] = min(max(level[t + 1], lowest[t]), highest[t])
+
+
+@compiled
+def step_function(curvature, pull, down, up):
+    """The levels that `_step_function` finds."""
+    level = np.empty(curvature.size)
+    _step_function(curvature, pull, down, up, level, np.empty((5, 2 * curvature.size + 2)))
+    return level
+
+
+@compiled_inside
+def _price(level, down, up):
+    """Price of all jumps of a step function."""
+    total = 0.0
+    for t in range(level.size - 1):
+        if level[t] > level[t + 1]:
+            total += down[t] * (level[t] - level[t + 1])
+        elif level[t] < level[t + 1]:
+            total += up[t] * (level[t + 1] - level[t])
+    return total
+
+
+@compiled_inside
+def _floor(curvature):
+    """Keep a model bounded below where curvature vanishes."""
+    least = 1e-12 * curvature.max() + 1e-300
+    for b in range(curvature.size):
+        curvature[b] = max(curvature[b], least)
+
+
+@compiled
+def step_sweep(codes, starts, gradient, curvature, down, up, watched, jump, push):
+    """One output: minimise the quadratic model over all thresholds of one input after the other.
+
+    gradient, curvature : (m,) weighted, of the loss at the current scores. push : (m,) change of the scores so far.
+    down, up : (bins,) prices of a jump after each bin. jump : (bins,), changed in place.
+    watched : (inputs,) which ones to visit; only those that are not flat remain.
+    Return the decrease of the model, and the change of the intercept.
+    """
+    most = np.diff(starts).max()
+    slope, bend, pull, old, new = np.empty(most), np.empty(most), np.empty(most), np.empty(most), np.empty(most)
+    scratch, decrease, shift = np.empty((5, 2 * most + 2)), 0.0, 0.0
+    for j in range(starts.size - 1):
+        if not watched[j]:
+            continue
+        own, at = codes[j], starts[j]
+        n = starts[j + 1] - at
+        slope[:n] = 0.0
+        bend[:n] = 0.0
+        for i in range(own.size):
+            slope[own[i]] += gradient[i] + curvature[i] * push[i]
+            bend[own[i]] += curvature[i]
+        _floor(bend[:n])
+        to_lower, to_higher = down[at : at + n], up[at : at + n]
+        old[n - 1] = 0.0
+        for b in range(n - 2, -1, -1):
+            old[b] = old[b + 1] + jump[at + b]
+        for b in range(n):
+            pull[b] = bend[b] * old[b] - slope[b]
+        _step_function(bend[:n], pull[:n], to_lower, to_higher, new[:n], scratch)
+        decrease += _price(old[:n], to_lower, to_higher) - _price(new[:n], to_lower, to_higher)
+        watched[j] = False
+        for b in range(n - 1):
+            jump[at + b] = new[b] - new[b + 1]
+            watched[j] = watched[j] or jump[at + b] != 0.0
+        shift += new[n - 1]
+        changed = False
+        for b in range(n):
+            pull[b] = new[b] - old[b]
+            changed = changed or pull[b] != 0.0
+            decrease -= pull[b] * (slope[b] + 0.5 * bend[b] * pull[b])
+        if changed:
+            for i in range(own.size):
+                push[i] += pull[own[i]]
+    return decrease, shift
+
+
+@compiled_inside
+def _dual_size(kind, positive, force):
+    """Dual norm of one row; only what pulls upwards counts where rows may not be negative."""
+    total = 0.0
+    for r in range(force.size):
+        size = max(-force[r], 0.0) if positive else abs(force[r])
+        if kind == L1:
+            total = max(total, size)
+        elif kind == L1_L2:
+            total += size * size
+        else:
+            total += size
+    return math.sqrt(total) if kind == L1_L2 else total
+
+
+@compiled_inside
+def _choose(kind, positive, force, strength, jump, chosen):
+    """Thresholds in use, and those where the pull is too strong and stronger than beside them; return how many."""
+    n, count = strength.size, 0
+    before, here = -1.0, _dual_size(kind, positive, force[0]) / strength[0]
+    for t in range(n):
+        after = _dual_size(kind, positive, force[t + 1]) / strength[t + 1] if t + 1 < n else -1.0
+        used = False
+        for r in range(jump.shape[1]):
+            used = used or jump[t, r] != 0.0
+        if used or (here > 1.0 and here >= before and here > after):
+            chosen[count] = t
+            count += 1
+        before, here = here, after
+    return count
+
+
+@compiled_inside
+def _round(kind, positive, chosen, force, left, right, strength, jump, change, scratch, order):
+    """Minimise over the chosen rows once each, in order; return the decrease. Forces of the chosen rows follow.
+
+    Rows t ≤ u have the common curvature left[t]·right[u], so that forces follow from two running sums.
+    """
+    k = jump.shape[1]
+    d, b, old, behind = scratch[4], scratch[5], scratch[6], scratch[7]
+    behind[:] = 0.0
+    gained = 0.0
+    for place in range(chosen.size):
+        t = chosen[place]
+        row = jump[t]
+        for r in range(k):
+            force[t, r] += right[t, r] * behind[r]
+            d[r] = max(left[t, r] * right[t, r], 1e-12 * left[-1, r] + 1e-300)
+            old[r] = row[r]
+            b[r] = d[r] * row[r] - force[t, r]
+        quadratic_row(kind, row, d, b, strength[t], positive, scratch, order)
+        gained += strength[t] * (row_value(kind, old) - row_value(kind, row))
+        for r in range(k):
+            step = row[r] - old[r]
+            gained -= step * (force[t, r] + 0.5 * d[r] * step)
+            behind[r] += left[t, r] * step
+            scratch[8 + place, r] = step
+            change[t, r] += step
+    behind[:] = 0.0
+    for place in range(chosen.size - 1, -1, -1):
+        t = chosen[place]
+        for r in range(k):
+            behind[r] += right[t, r] * scratch[8 + place, r]
+            force[t, r] += left[t, r] * behind[r]
+    return gained
+
+
+@compiled_inside
+def _refresh(start, left, right, change, force, behind):
+    """Forces of all rows after these changes."""
+    n, k = change.shape
+    behind[:] = 0.0
+    for t in range(n):
+        for r in range(k):
+            force[t, r] = start[t, r] + right[t, r] * behind[r]
+            behind[r] += left[t, r] * change[t, r]
+    behind[:] = 0.0
+    for t in range(n - 1, -1, -1):
+        for r in range(k):
+            behind[r] += right[t, r] * change[t, r]
+            force[t, r] += left[t, r] * behind[r]
+
+
+@compiled_inside
+def _solve_rows(kind, positive, slope, bend, strength, rounds, jump, work, chosen, scratch, order):
+    """Lower the model of one input over its jumps and the intercept; slope becomes the change per bin.
+
+    slope, bend : (bins, k) sums of gradient and curvature; bend becomes their running sums.
+    """
+    n, k = slope.shape
+    change, right, force = work[0, :n], work[1, :n], work[2, :n]
+    for t in range(1, n):
+        for r in range(k):
+            slope[t, r] += slope[t - 1, r]
+            bend[t, r] += bend[t - 1, r]
+    total = scratch[3]
+    decrease = 0.0
+    for r in range(k):
+        total[r] = slope[n - 1, r]
+        decrease += 0.5 * total[r] * total[r] / bend[n - 1, r]
+    for t in range(n):  # the best intercept follows every move
+        for r in range(k):
+            share = bend[t, r] / bend[n - 1, r]
+            right[t, r] = 1.0 - share
+            slope[t, r] -= share * total[r]
+            force[t, r] = slope[t, r]
+            change[t, r] = 0.0
+    for _ in range(PHASES if n > 1 else 0):
+        count = _choose(kind, positive, force[: n - 1], strength, jump, chosen)
+        fallen = 0.0
+        for _ in range(rounds if count else 0):
+            gained = _round(
+                kind, positive, chosen[:count], force, bend, right, strength, jump, change, scratch, order
+            )
+            fallen += gained
+            if gained <= 0.01 * fallen:
+                break
+        if fallen <= 0.01 * decrease:
+            decrease += fallen
+            break
+        decrease += fallen
+        _refresh(slope, bend, right, change, force, scratch[7])
+    for r in range(k):
+        moved = total[r]
+        for t in range(n - 1):
+            moved += bend[t, r] * change[t, r]
+        slope[n - 1, r] = -moved / bend[n - 1, r]
+    for t in range(n - 2, -1, -1):
+        for r in range(k):
+            slope[t, r] = slope[t + 1, r] + change[t, r]
+    return decrease
+
+
+@compiled_sum
+def _prepare(codes, starts, watched, force, weight, local, coupled, damping, gradient, share, bend):
+    """Sums per bin of a diagonal that bounds the curvature of the model; gradient and curvature in single precision.
+
+    Some rows are taken through all inputs before the next ones, so that their numbers stay near the processor.
+    """
+    m, k = force.shape
+    bound = np.empty((TOGETHER, k))
+    bend[:] = 1e-300
+    for first in range(0, m, TOGETHER):
+        last = min(first + TOGETHER, m)
+        for i in range(first, last):
+            for r in range(k):
+                q = local[i, r]
+                own = FACTOR * q * (1.0 - q) if coupled else q
+                bound[i - first, r] = weight[i] * own + damping * abs(force[i, r])
+                gradient[i, r] = force[i, r]
+                share[i, r] = q
+        for j in range(starts.size - 1):
+            if watched[j]:
+                at, own = starts[j], codes[j]
+                for i in range(first, last):
+                    line = bend[at + own[i]]
+                    for r in range(k):
+                        line[r] += bound[i - first, r]
+
+
+@compiled_sum
+def _sums(own, gradient, out):
+    """Sum of the gradient per bin."""
+    out[:] = 0.0
+    for i in range(own.size):
+        line = out[own[i]]
+        for r in range(gradient.shape[1]):
+            line[r] += gradient[i, r]
+
+
+@compiled_sum
+def _move(own, weight, share, coupled, moved, gradient):
+    """The gradient of the model follows a move of the scores."""
+    k = gradient.shape[1]
+    for i in range(own.size):
+        line, mean = moved[own[i]], np.float32(0.0)
+        if coupled:
+            for r in range(k):
+                mean += share[i, r] * line[r]
+        for r in range(k):
+            gradient[i, r] += weight[i] * share[i, r] * (line[r] - mean)
+
+
+@compiled_sum
+def scores(codes, starts, level, out):
+    """Add the levels of the bins every example is in."""
+    m, k = out.shape
+    for first in range(0, m, TOGETHER):
+        last = min(first + TOGETHER, m)
+        for j in range(starts.size - 1):
+            at, own = starts[j], codes[j]
+            for i in range(first, last):
+                line = level[at + own[i]]
+                for r in range(k):
+                    out[i, r] += line[r]
+
+
+@compiled
+def row_sweep(
+    codes, starts, force, weight, local, coupled, damping, strength, kind, positive, rounds, watched, jump, push
+):  # fmt: skip
+    """Several outputs: lower the quadratic model over the thresholds of one input after the other.
+
+    force : (m, k) weighted gradient. local : (m, k) unweighted curvature, or (`coupled`) the probabilities of softmax.
+    strength : (bins,). jump : (bins, k), changed in place. push : (m, k) becomes the change of the scores.
+    watched : (inputs,) which ones to visit; only those that are not flat remain.
+    Return the decrease of the model, and the change of the intercept. Single precision is enough inside: every sweep
+    starts from sums in double precision, and ends where their model of the examples falls.
+    """
+    k, most = jump.shape[1], np.diff(starts).max()
+    gradient, share = np.empty(force.shape, dtype=np.float32), np.empty(force.shape, dtype=np.float32)
+    light = weight.astype(np.float32)
+    bend, level = np.empty(jump.shape), np.zeros(jump.shape)
+    _prepare(codes, starts, watched, force, weight, local, coupled, damping, gradient, share, bend)
+    slope, work, chosen = np.empty((most, k)), np.empty((3, most, k)), np.empty(most, dtype=np.int64)
+    scratch, order, shift, decrease = np.empty((8 + most, k)), np.empty(k, dtype=np.int64), np.zeros(k), 0.0
+    for j in range(starts.size - 1):
+        if not watched[j]:
+            continue
+        at, end = starts[j], starts[j + 1]
+        n = end - at
+        _sums(codes[j], gradient, slope[:n])
+        decrease += _solve_rows(
+            kind, positive, slope[:n], bend[at:end], strength[at : end - 1], rounds, jump[at:end], work, chosen,
+            scratch, order,
+        )  # fmt: skip
+        watched[j] = np.any(jump[at:end] != 0.0)
+        for r in range(k):
+            shift[r] += slope[n - 1, r]
+        level[at:end] = slope[:n]
+        _move(codes[j], light, share, coupled, slope[:n].astype(np.float32), gradient)
+    scores(codes, starts, level, push)
+    return decrease, shift

@@ -1,0 +1,227 @@
+"""Prox-Newton steps for stumps, with all thresholds of an input as one block."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparseboost import kernels
+from sparseboost.ensemble import Ensemble
+from sparseboost.hypotheses import StumpDictionary
+from sparseboost.monitors import Monitor
+from sparseboost.penalties import Norm
+from sparseboost.problem import Problem
+from sparseboost.solvers.correction import Corrected, Corrector
+from sparseboost.solvers.newton import ROUNDING, SMALLEST_STEP, Newton
+
+Array = np.ndarray
+MOST_STEPS = 30
+ENOUGH = 0.003  # a step that gains less than this share of the gap to close is the last one
+ROW_ROUNDS = 20
+INDUCED = 200
+MEMORY = 5
+FIRST_DAMPING = 0.1
+LARGEST_DAMPING = 1e6
+
+
+class Point(NamedTuple):
+    """Weights of the inputs in use: jumps (bins, k) of their step functions, and the intercept (k,)."""
+
+    jump: Array
+    intercept: Array
+
+
+class Place(NamedTuple):
+    """A point with its scores, its objective, and the weighted gradient and curvature of the loss; `step` led there."""
+
+    point: Point
+    score: Array
+    value: float
+    force: Array
+    local: Array
+    step: float = 1.0
+
+
+class Aim(NamedTuple):
+    """Where the model wants to go, the change of the scores there, and the decrease it promises."""
+
+    point: Point
+    push: Array
+    promise: float
+
+
+class StumpBlocks(Corrector):
+    r"""Block prox-Newton for stumps: one pass over the codes of an input optimises all its thresholds together.
+
+    A sum of stumps of one input is a step function, and the sum of the norms of their weights its total variation.
+    With one output, the best step function under the quadratic model of the loss is found exactly, in time linear in
+    the number of bins. With several, rows of jumps are descended on sums per bin, from which the examples are gone.
+    """
+
+    name = "stump-blocks"
+
+    def __init__(self) -> None:
+        self._damping = FIRST_DAMPING  # a later correction goes on where an earlier one ended
+
+    def check(self, problem: Problem) -> None:
+        if not self.applies(problem):
+            raise ValueError(f"StumpBlocks needs stumps, a norm and a loss with curvature, not {problem.penalty!r}.")
+
+    @staticmethod
+    def applies(problem: Problem) -> bool:
+        """Whether sums of hypotheses are step functions under a norm, with a free level, and the loss has curvature.
+
+        That is: stumps of numeric inputs in a dense array without missing values; no negated ones, whose weights
+        would be norms of their own; an intercept; a loss whose outputs are independent, or softmax.
+        """
+        dictionary = problem.dictionary
+        if not isinstance(dictionary, StumpDictionary) or not isinstance(problem.penalty, Norm):
+            return False
+        bins = dictionary.bins
+        if bins.sparse or np.any(bins.categorical | bins.has_others) or dictionary.stumps.space.negated:
+            return False
+        pairwise = np.any(problem.driving_loss.pivot(problem.y[:1]) >= 0)
+        return problem.fit_intercept and Newton.applies(problem) and not pairwise
+
+    def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
+        return problem.steepness(keys, correlation)
+
+    def appetite(self, problem: Problem) -> int:
+        return INDUCED  # what counts is how many inputs they are of
+
+    def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
+        model = _Model(problem, ensemble, self._damping)
+        place = model.at(model.start, score, 1.0)
+        path = _Path(model)
+        bound, first_gap, stalled = 0.0, np.inf, False
+        for _ in range(MOST_STEPS):
+            aim = model.step(place)
+            found = path.extrapolate(place, aim, _search(model, place, aim))
+            model.trust(found.step)
+            gained, place = place.value - found.value, found
+            bound += max(gained, 0.0)
+            if place.step == 0.0:
+                done = stalled = model.damping > LARGEST_DAMPING
+            elif aim.promise > ROUNDING * abs(place.value):
+                done = gained <= ENOUGH * target and place.step >= 1.0
+            else:  # only the gap still shows progress, and not at every step
+                gap = problem.restricted_gap(model.ensemble(place.point), place.score)
+                first_gap = gap if first_gap == np.inf else first_gap
+                done, stalled = gap <= target, gap > 0.9 * first_gap
+            if done or monitor.out_of_time:
+                break
+        ensemble, self._damping = model.ensemble(place.point), model.damping
+        return Corrected(ensemble, ensemble.score(), bound, stalled)
+
+
+def _search(model: _Model, place: Place, aim: Aim) -> Place:
+    """Halve the step until the objective falls; a promise below rounding is taken at its word."""
+    noise = ROUNDING * abs(place.value) if aim.promise <= ROUNDING * abs(place.value) else 0.0
+    step = 1.0
+    while step >= SMALLEST_STEP:
+        point = Point(*(a + step * (b - a) for a, b in zip(place.point, aim.point, strict=True)))
+        found = model.at(aim.point if step == 1.0 else point, place.score + step * aim.push, step)
+        if found.value < place.value + noise:
+            return found
+        step *= 0.5
+    return place._replace(step=0.0)
+
+
+class _Path:
+    """The last steps of a correction, and the mean of their ends at which steps would nearly vanish (Anderson)."""
+
+    def __init__(self, model: _Model) -> None:
+        self.model = model
+        self.steps: list[Array] = []
+        self.ends: list[Place] = []
+
+    def extrapolate(self, place: Place, aim: Aim, found: Place) -> Place:
+        """What was found, or a better place ahead of it."""
+        if found.step < 1.0 or self.model.problem.penalty.positive:
+            self.steps, self.ends = [], []
+            return found
+        step = np.concatenate([(b - a).ravel() for a, b in zip(place.point, aim.point, strict=True)])
+        self.steps, self.ends = [*self.steps, step][-MEMORY:], [*self.ends, found][-MEMORY:]
+        n = len(self.steps)
+        if n == 1:
+            return found
+        inner = np.array(self.steps) @ np.array(self.steps).T
+        share = np.linalg.solve(inner + (1e-10 * np.trace(inner) + 1e-300) * np.eye(n), np.ones(n))
+        share /= share.sum()
+
+        def mean(parts: list[Array]) -> Array:
+            return sum(c * part for c, part in zip(share, parts, strict=True))
+
+        point = Point(mean([end.point.jump for end in self.ends]), mean([end.point.intercept for end in self.ends]))
+        further = self.model.at(point, mean([end.score for end in self.ends]), 1.0)
+        return further if further.value < found.value else found
+
+
+class _Model:
+    """The quadratic model of the loss over the stumps of the inputs that an ensemble uses."""
+
+    def __init__(self, problem: Problem, ensemble: Ensemble, damping: float) -> None:
+        assert isinstance(problem.dictionary, StumpDictionary)
+        self.problem, self.stumps = problem, problem.dictionary.stumps
+        bins, self.k = self.stumps.bins, problem.n_outputs
+        self.weight = problem.weight * problem.driving_loss.sharpness  # of curvatures
+        self.damping = damping  # curvature per size of the gradient, against steps to where the model means nothing
+        owner = self.stumps.inputs(ensemble.keys)
+        self.inputs = np.unique(owner)
+        self.watched = np.ones(self.inputs.size, dtype=bool)
+        self.codes, widths = bins.codes[self.inputs], bins.n_values[self.inputs]
+        self.starts = np.concatenate([[0], np.cumsum(widths)])
+        inside = np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], widths)
+        self.edges = np.flatnonzero(inside < np.repeat(widths, widths) - 1)  # bins with a threshold after them
+        self.keys = (np.repeat(self.stumps.offsets[self.inputs], widths) + inside)[self.edges]
+        self.height = 2.0 if self.stumps.space.outputs == "sign" else 1.0  # of the jump where a weight is 1
+        self.price = np.zeros(self.starts[-1])  # of jumps
+        self.price[self.edges] = problem.alpha * self.stumps.row_cost[self.keys] / self.height
+        jump = np.zeros((self.starts[-1], self.k))
+        first = self.starts[np.searchsorted(self.inputs, owner)]
+        jump[first + ensemble.keys - self.stumps.offsets[owner]] = self.height * ensemble.coef
+        self.start = Point(jump, ensemble.intercept - self._constant(jump))
+
+    def _constant(self, jump: Array) -> Array:
+        """What the intercept of stumps with these jumps has beyond that of the step functions, which end at 0."""
+        return 0.5 * jump.sum(axis=0) if self.height == 2.0 else np.zeros(self.k)
+
+    def trust(self, step: float) -> None:
+        """Damp the next step more if this one could not be taken whole, else less."""
+        self.damping = self.damping / 4.0 if step >= 1.0 else max(4.0 * self.damping, 0.05)
+
+    def at(self, point: Point, score: Array, step: float) -> Place:
+        """What steps need to know of a point."""
+        problem = self.problem
+        loss, force, local = problem.driving_loss.model(problem.y, problem.weight, score)
+        assert local is not None
+        value = loss + float(self.price @ problem.penalty.value(point.jump))
+        return Place(point, score, value, force, local, step)
+
+    def step(self, place: Place) -> Aim:
+        """Nearly minimise the model here."""
+        problem, penalty = self.problem, self.problem.penalty
+        jump, push = place.point.jump.copy(), np.zeros_like(place.force)
+        if self.k == 1:
+            force = place.force.ravel()
+            curvature = self.weight * place.local.ravel() + self.damping * np.abs(force)
+            up = np.full_like(self.price, np.inf) if penalty.positive else self.price
+            promise, shift = kernels.stump_blocks.step_sweep(
+                self.codes, self.starts, force, curvature, self.price, up, self.watched, jump.reshape(-1),
+                push.reshape(-1),
+            )  # fmt: skip
+        else:
+            promise, shift = kernels.stump_blocks.row_sweep(
+                self.codes, self.starts, place.force, self.weight, place.local, problem.driving_loss.multiclass,
+                self.damping, self.price, penalty.kernel, penalty.positive, ROW_ROUNDS, self.watched, jump, push,
+            )  # fmt: skip
+        return Aim(Point(jump, place.point.intercept + shift), push, promise)
+
+    def ensemble(self, point: Point) -> Ensemble:
+        """The point as stumps with weights."""
+        jump, dictionary = point.jump[self.edges], self.problem.dictionary
+        used = np.any(jump != 0, axis=1)
+        keys, coef = self.keys[used], np.ascontiguousarray(jump[used]) / self.height
+        intercept = point.intercept + self._constant(jump)
+        return Ensemble(keys, dictionary.columns(keys), dictionary.cost(keys), coef, intercept)
