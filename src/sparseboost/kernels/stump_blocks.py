@@ -43,21 +43,19 @@ def _step_function(curvature, pull, down, up, level, scratch):
                 height_left += height[first]
                 first += 1
             lowest[t] = (-down[t] - height_left) / slope_left
-            first -= 1
-            knot[first], slope[first], height[first] = lowest[t], slope_left, height_left + down[t]
-            if first == last:
-                slope_right, height_right = slope_left, height_left
-            slope_left, height_left = 0.0, -down[t]
         if up[t] < np.inf:
             while first <= last and slope_right * knot[last] + height_right >= up[t]:
                 slope_right -= slope[last]
                 height_right -= height[last]
                 last -= 1
             highest[t] = (up[t] - height_right) / slope_right
+        if down[t] < np.inf:
+            first -= 1
+            knot[first], slope[first], height[first] = lowest[t], slope_left, height_left + down[t]
+            slope_left, height_left = 0.0, -down[t]
+        if up[t] < np.inf:
             last += 1
             knot[last], slope[last], height[last] = highest[t], -slope_right, up[t] - height_right
-            if first == last:
-                slope_left, height_left = slope_right, height_right
             slope_right, height_right = 0.0, up[t]
         slope_left += curvature[t + 1]
         slope_right += curvature[t + 1]
@@ -93,11 +91,31 @@ def _price(level, down, up):
 
 
 @compiled_inside
-def _floor(curvature):
-    """Keep a model bounded below where curvature vanishes."""
-    least = 1e-12 * curvature.max() + 1e-300
-    for b in range(curvature.size):
-        curvature[b] = max(curvature[b], least)
+def _slope_and_bend(own, gradient, curvature, push, both, slope, bend):
+    """Sums per bin of the gradient of the model and of the curvature, which is kept above 0.
+
+    The two halves of the examples have sums of their own: an addition need not wait for the one before it, which often
+    is to the same bin.
+    """
+    both[:] = 0.0
+    half = own.size // 2
+    for i in range(half):
+        j = half + i
+        one, other = both[0, own[i]], both[1, own[j]]
+        one[0] += gradient[i] + curvature[i] * push[i]
+        one[1] += curvature[i]
+        other[0] += gradient[j] + curvature[j] * push[j]
+        other[1] += curvature[j]
+    for i in range(2 * half, own.size):
+        both[0, own[i], 0] += gradient[i] + curvature[i] * push[i]
+        both[0, own[i], 1] += curvature[i]
+    largest = 0.0
+    for b in range(slope.size):
+        slope[b] = both[0, b, 0] + both[1, b, 0]
+        bend[b] = both[0, b, 1] + both[1, b, 1]
+        largest = max(largest, bend[b])
+    for b in range(slope.size):
+        bend[b] = max(bend[b], 1e-12 * largest + 1e-300)
 
 
 @compiled
@@ -111,18 +129,13 @@ def step_sweep(codes, starts, gradient, curvature, down, up, watched, jump, push
     """
     most = np.diff(starts).max()
     slope, bend, pull, old, new = np.empty(most), np.empty(most), np.empty(most), np.empty(most), np.empty(most)
-    scratch, decrease, shift = np.empty((5, 2 * most + 2)), 0.0, 0.0
+    both, scratch, decrease, shift = np.empty((2, most, 2)), np.empty((5, 2 * most + 2)), 0.0, 0.0
     for j in range(starts.size - 1):
         if not watched[j]:
             continue
         own, at = codes[j], starts[j]
         n = starts[j + 1] - at
-        slope[:n] = 0.0
-        bend[:n] = 0.0
-        for i in range(own.size):
-            slope[own[i]] += gradient[i] + curvature[i] * push[i]
-            bend[own[i]] += curvature[i]
-        _floor(bend[:n])
+        _slope_and_bend(own, gradient, curvature, push, both[:, :n], slope[:n], bend[:n])
         to_lower, to_higher = down[at : at + n], up[at : at + n]
         old[n - 1] = 0.0
         for b in range(n - 2, -1, -1):

@@ -16,8 +16,9 @@ from sparseboost.solvers.correction import Corrected, Corrector
 from sparseboost.solvers.newton import ROUNDING, SMALLEST_STEP, Newton
 
 Array = np.ndarray
-MOST_STEPS = 30
-ENOUGH = 0.003  # a step that gains less than this share of the gap to close is the last one
+MOST_STEPS = 100
+ENOUGH = 0.01  # steps that gain less than this share of the gap to close may be the last ones
+STEPS_PER_CHECK = 3
 ROW_ROUNDS = 20
 INDUCED = 200
 MEMORY = 5
@@ -94,7 +95,7 @@ class StumpBlocks(Corrector):
         model = _Model(problem, ensemble, self._damping)
         place = model.at(model.start, score, 1.0)
         path = _Path(model)
-        bound, first_gap, stalled = 0.0, np.inf, False
+        bound, gap, stalled, quiet = 0.0, np.inf, False, 0
         for _ in range(MOST_STEPS):
             aim = model.step(place)
             found = path.extrapolate(place, aim, _search(model, place, aim))
@@ -103,12 +104,13 @@ class StumpBlocks(Corrector):
             bound += max(gained, 0.0)
             if place.step == 0.0:
                 done = stalled = model.damping > LARGEST_DAMPING
-            elif aim.promise > ROUNDING * abs(place.value):
-                done = gained <= ENOUGH * target and place.step >= 1.0
-            else:  # only the gap still shows progress, and not at every step
-                gap = problem.restricted_gap(model.ensemble(place.point), place.score)
-                first_gap = gap if first_gap == np.inf else first_gap
-                done, stalled = gap <= target, gap > 0.9 * first_gap
+            else:
+                quiet = quiet + 1 if gained <= ENOUGH * target else 0
+                done = False
+                if quiet % STEPS_PER_CHECK == 1:  # the gap costs a good part of a step
+                    last, gap = gap, problem.restricted_gap(model.ensemble(place.point), place.score)
+                    stalled = aim.promise <= ROUNDING * abs(place.value) and gap > 0.97 * last
+                    done = gap <= target or stalled
             if done or monitor.out_of_time:
                 break
         ensemble, self._damping = model.ensemble(place.point), model.damping
