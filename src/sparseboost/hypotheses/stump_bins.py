@@ -104,14 +104,6 @@ class Bins:
             kernels.stumps.histogram(self.codes, force, self.starts, inputs, base, out)
         return out
 
-    def codes_of(self, inputs: Array) -> Array:
-        """Codes of some inputs, one row of m each."""
-        if not self.sparse:
-            return self.codes[inputs]
-        out = np.empty((inputs.size, self.shape[0]), dtype=self.codes.dtype)
-        kernels.stumps.dense_codes(self.codes, self.indices, self.indptr, self.zero_code, inputs, out)
-        return out
-
     def look_up(self, table: Array, inputs: Array) -> Array:
         """Σ_j table[bin of x_ij] over these inputs, shape (m, k)."""
         out = np.zeros((self.shape[0], table.shape[1]))

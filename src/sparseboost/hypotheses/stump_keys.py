@@ -155,18 +155,6 @@ class StumpKeys:
         pairs = self._levels[[int(negated) for _, _, negated in chosen]]
         return inputs, np.where(table, pairs[:, :1], pairs[:, 1:])
 
-    def tables(self, keys: Array) -> Array:
-        """Outputs of every hypothesis for every code of its input, shape (n, codes)."""
-        width = int(np.diff(self.bins.starts)[self.inputs(keys)].max(initial=1))
-        out = np.zeros((keys.size, width))
-        plain, code = keys < self.first_set, np.arange(width)
-        _, lower, upper, extra, inside, outside = (part[:, None] for part in self.rules(keys[plain]))
-        out[plain] = np.where(((lower <= code) & (code <= upper)) | (code == extra), inside, outside)
-        if not plain.all():
-            sets = self.set_tables(keys[~plain])[1]
-            out[~plain, : sets.shape[1]] = sets
-        return out
-
     def hypothesis(self, key: int) -> Hypothesis:
         """The stump behind a key."""
         if key not in self._made:

@@ -39,6 +39,11 @@ def compiled_sum(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(**_ALWAYS, fastmath=_FAST)(function)
 
 
+def compiled_sum_inside(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`compiled_sum` for other kernels only."""
+    return numba.njit(**_ALWAYS, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
 class CompileNotice(event.Listener):
     """Say once per process that code is being compiled, when compilations have taken two seconds in all."""
 

@@ -101,7 +101,7 @@ def log(x):
 
 @compiled_sum
 def softplus(t, out):
-    """out = ln(1 + e^t); NaN stays NaN."""
+    """Out = ln(1 + e^t); NaN stays NaN."""
     for i in range(t.size):
         size = abs(t[i])
         out[i] = 0.5 * (size + t[i]) + log1p(exp(-size))
@@ -109,7 +109,7 @@ def softplus(t, out):
 
 @compiled_sum
 def sigmoid(t, out):
-    """out = 1/(1 + e^−t)."""
+    """Out = 1/(1 + e^−t)."""
     for i in range(t.size):
         e = exp(-abs(t[i]))
         out[i] = (1.0 if t[i] >= 0.0 else e) / (1.0 + e)
@@ -117,14 +117,14 @@ def sigmoid(t, out):
 
 @compiled_sum
 def entropy(u, out):
-    """out = −u ln u, for 0 ≤ u."""
+    """Out = −u ln u, for 0 ≤ u."""
     for i in range(u.size):
         out[i] = -u[i] * log(u[i])
 
 
 @compiled_sum
 def binary_entropy(u, out):
-    """out = −u ln u − (1 − u) ln(1 − u) in [0, 1], −∞ outside."""
+    """Out = −u ln u − (1 − u) ln(1 − u) in [0, 1], −∞ outside."""
     for i in range(u.size):
         value = -u[i] * log(u[i]) - (1.0 - u[i]) * log(1.0 - u[i])
         out[i] = value if u[i] >= 0.0 and u[i] <= 1.0 else -math.inf

@@ -10,15 +10,14 @@ import math
 
 import numpy as np
 
-from sparseboost.kernels.compile import compiled, compiled_inside, compiled_sum
+from sparseboost.kernels.compile import compiled, compiled_inside, compiled_sum_inside
 from sparseboost.kernels.kinds import L1, L1_L2
 from sparseboost.kernels.quadratic import quadratic_row
 from sparseboost.kernels.rows import row_value
 
-import os
-PHASES = int(os.environ.get('PHASES','4'))
-FACTOR = float(os.environ.get('FACTOR','1.4'))
-TOGETHER = 64
+TOGETHER = 64  # rows that go through all inputs before the next ones
+PHASES = 4  # how often thresholds are chosen anew within one input
+COUPLING = 1.4  # diag(q) − qqᵀ is at most 2·diag(q(1 − q)), and mostly less than this; a search along the line watches
 
 
 @compiled_inside
@@ -97,7 +96,9 @@ def _slope_and_bend(own, gradient, curvature, push, both, slope, bend):
     The two halves of the examples have sums of their own: an addition need not wait for the one before it, which often
     is to the same bin.
     """
-    both[:] = 0.0
+    for b in range(slope.size):
+        for part in range(2):
+            both[part, b, 0], both[part, b, 1] = 0.0, 0.0
     half = own.size // 2
     for i in range(half):
         j = half + i
@@ -119,15 +120,15 @@ def _slope_and_bend(own, gradient, curvature, push, both, slope, bend):
 
 
 @compiled
-def step_sweep(codes, starts, gradient, curvature, down, up, watched, jump, push):
+def step_sweep(codes, starts, most, gradient, curvature, down, up, watched, jump, push):
     """One output: minimise the quadratic model over all thresholds of one input after the other.
 
-    gradient, curvature : (m,) weighted, of the loss at the current scores. push : (m,) change of the scores so far.
+    most : the largest number of bins. push : (m,) change of the scores so far.
+    gradient, curvature : (m,) weighted, of the loss at the current scores.
     down, up : (bins,) prices of a jump after each bin. jump : (bins,), changed in place.
     watched : (inputs,) which ones to visit; only those that are not flat remain.
     Return the decrease of the model, and the change of the intercept.
     """
-    most = np.diff(starts).max()
     slope, bend, pull, old, new = np.empty(most), np.empty(most), np.empty(most), np.empty(most), np.empty(most)
     both, scratch, decrease, shift = np.empty((2, most, 2)), np.empty((5, 2 * most + 2)), 0.0, 0.0
     for j in range(starts.size - 1):
@@ -193,16 +194,17 @@ def _choose(kind, positive, force, strength, jump, chosen):
 
 
 @compiled_inside
-def _round(kind, positive, chosen, force, left, right, strength, jump, change, scratch, order):
+def _round(kind, positive, chosen, count, force, left, right, strength, jump, change, scratch, order):
     """Minimise over the chosen rows once each, in order; return the decrease. Forces of the chosen rows follow.
 
     Rows t ≤ u have the common curvature left[t]·right[u], so that forces follow from two running sums.
     """
     k = jump.shape[1]
     d, b, old, behind = scratch[4], scratch[5], scratch[6], scratch[7]
-    behind[:] = 0.0
+    for r in range(k):
+        behind[r] = 0.0
     gained = 0.0
-    for place in range(chosen.size):
+    for place in range(count):
         t = chosen[place]
         row = jump[t]
         for r in range(k):
@@ -218,8 +220,9 @@ def _round(kind, positive, chosen, force, left, right, strength, jump, change, s
             behind[r] += left[t, r] * step
             scratch[8 + place, r] = step
             change[t, r] += step
-    behind[:] = 0.0
-    for place in range(chosen.size - 1, -1, -1):
+    for r in range(k):
+        behind[r] = 0.0
+    for place in range(count - 1, -1, -1):
         t = chosen[place]
         for r in range(k):
             behind[r] += right[t, r] * scratch[8 + place, r]
@@ -231,12 +234,14 @@ def _round(kind, positive, chosen, force, left, right, strength, jump, change, s
 def _refresh(start, left, right, change, force, behind):
     """Forces of all rows after these changes."""
     n, k = change.shape
-    behind[:] = 0.0
+    for r in range(k):
+        behind[r] = 0.0
     for t in range(n):
         for r in range(k):
             force[t, r] = start[t, r] + right[t, r] * behind[r]
             behind[r] += left[t, r] * change[t, r]
-    behind[:] = 0.0
+    for r in range(k):
+        behind[r] = 0.0
     for t in range(n - 1, -1, -1):
         for r in range(k):
             behind[r] += right[t, r] * change[t, r]
@@ -271,9 +276,7 @@ def _solve_rows(kind, positive, slope, bend, strength, rounds, jump, work, chose
         count = _choose(kind, positive, force[: n - 1], strength, jump, chosen)
         fallen = 0.0
         for _ in range(rounds if count else 0):
-            gained = _round(
-                kind, positive, chosen[:count], force, bend, right, strength, jump, change, scratch, order
-            )
+            gained = _round(kind, positive, chosen, count, force, bend, right, strength, jump, change, scratch, order)
             fallen += gained
             if gained <= 0.01 * fallen:
                 break
@@ -293,7 +296,7 @@ def _solve_rows(kind, positive, slope, bend, strength, rounds, jump, work, chose
     return decrease
 
 
-@compiled_sum
+@compiled_sum_inside
 def _prepare(codes, starts, watched, force, weight, local, coupled, damping, gradient, share, bend):
     """Sums per bin of a diagonal that bounds the curvature of the model; gradient and curvature in single precision.
 
@@ -301,13 +304,15 @@ def _prepare(codes, starts, watched, force, weight, local, coupled, damping, gra
     """
     m, k = force.shape
     bound = np.empty((TOGETHER, k))
-    bend[:] = 1e-300
+    for b in range(bend.shape[0]):
+        for r in range(k):
+            bend[b, r] = 1e-300
     for first in range(0, m, TOGETHER):
         last = min(first + TOGETHER, m)
         for i in range(first, last):
             for r in range(k):
                 q = local[i, r]
-                own = FACTOR * q * (1.0 - q) if coupled else q
+                own = COUPLING * q * (1.0 - q) if coupled else q
                 bound[i - first, r] = weight[i] * own + damping * abs(force[i, r])
                 gradient[i, r] = force[i, r]
                 share[i, r] = q
@@ -320,17 +325,19 @@ def _prepare(codes, starts, watched, force, weight, local, coupled, damping, gra
                         line[r] += bound[i - first, r]
 
 
-@compiled_sum
+@compiled_sum_inside
 def _sums(own, gradient, out):
     """Sum of the gradient per bin."""
-    out[:] = 0.0
+    for b in range(out.shape[0]):
+        for r in range(out.shape[1]):
+            out[b, r] = 0.0
     for i in range(own.size):
         line = out[own[i]]
         for r in range(gradient.shape[1]):
             line[r] += gradient[i, r]
 
 
-@compiled_sum
+@compiled_sum_inside
 def _move(own, weight, share, coupled, moved, gradient):
     """The gradient of the model follows a move of the scores."""
     k = gradient.shape[1]
@@ -339,12 +346,13 @@ def _move(own, weight, share, coupled, moved, gradient):
         if coupled:
             for r in range(k):
                 mean += share[i, r] * line[r]
+        size = np.float32(weight[i])
         for r in range(k):
-            gradient[i, r] += weight[i] * share[i, r] * (line[r] - mean)
+            gradient[i, r] += size * share[i, r] * (line[r] - mean)
 
 
-@compiled_sum
-def scores(codes, starts, level, out):
+@compiled_sum_inside
+def _add_levels(codes, starts, level, out):
     """Add the levels of the bins every example is in."""
     m, k = out.shape
     for first in range(0, m, TOGETHER):
@@ -359,20 +367,21 @@ def scores(codes, starts, level, out):
 
 @compiled
 def row_sweep(
-    codes, starts, force, weight, local, coupled, damping, strength, kind, positive, rounds, watched, jump, push
+    codes, starts, most, force, weight, local, coupled, damping, strength, kind, positive, rounds, watched, jump, push,
+    gradient, share,
 ):  # fmt: skip
     """Several outputs: lower the quadratic model over the thresholds of one input after the other.
 
-    force : (m, k) weighted gradient. local : (m, k) unweighted curvature, or (`coupled`) the probabilities of softmax.
-    strength : (bins,). jump : (bins, k), changed in place. push : (m, k) becomes the change of the scores.
+    most : the largest number of bins. force : (m, k) weighted gradient.
+    local : (m, k) unweighted curvature, or (`coupled`) the probabilities of softmax.
+    strength : (bins,). jump : (bins, k), changed in place. push : (m, k) receives the change of the scores.
     watched : (inputs,) which ones to visit; only those that are not flat remain.
-    Return the decrease of the model, and the change of the intercept. Single precision is enough inside: every sweep
-    starts from sums in double precision, and ends where their model of the examples falls.
+    gradient, share : (m, k) room for single precision, which is enough inside: sums are in double precision, and the
+    next sweep starts from the gradient of the loss itself.
+    Return the decrease of the model, and the change of the intercept.
     """
-    k, most = jump.shape[1], np.diff(starts).max()
-    gradient, share = np.empty(force.shape, dtype=np.float32), np.empty(force.shape, dtype=np.float32)
-    light = weight.astype(np.float32)
-    bend, level = np.empty(jump.shape), np.zeros(jump.shape)
+    k = jump.shape[1]
+    bend, level, moved = np.empty(jump.shape), np.zeros(jump.shape), np.empty((most, k), dtype=np.float32)
     _prepare(codes, starts, watched, force, weight, local, coupled, damping, gradient, share, bend)
     slope, work, chosen = np.empty((most, k)), np.empty((3, most, k)), np.empty(most, dtype=np.int64)
     scratch, order, shift, decrease = np.empty((8 + most, k)), np.empty(k, dtype=np.int64), np.zeros(k), 0.0
@@ -386,10 +395,14 @@ def row_sweep(
             kind, positive, slope[:n], bend[at:end], strength[at : end - 1], rounds, jump[at:end], work, chosen,
             scratch, order,
         )  # fmt: skip
-        watched[j] = np.any(jump[at:end] != 0.0)
+        watched[j] = False
+        for t in range(n):
+            for r in range(k):
+                level[at + t, r] = slope[t, r]
+                moved[t, r] = slope[t, r]
+                watched[j] = watched[j] or jump[at + t, r] != 0.0
         for r in range(k):
             shift[r] += slope[n - 1, r]
-        level[at:end] = slope[:n]
-        _move(codes[j], light, share, coupled, slope[:n].astype(np.float32), gradient)
-    scores(codes, starts, level, push)
+        _move(codes[j], weight, share, coupled, moved, gradient)
+    _add_levels(codes, starts, level, push)
     return decrease, shift

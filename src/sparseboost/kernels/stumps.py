@@ -39,10 +39,12 @@ def _runs(values, mass, implicit, zero_mass, run_value, run_mass):
 def _merge(run_value, run_mass, n, most, lows, highs):
     """At most `most` bins of neighbouring values with nearly the same mass; return how many."""
     if n <= most:
-        lows[:n] = run_value[:n]
-        highs[:n] = run_value[:n]
+        for q in range(n):
+            lows[q], highs[q] = run_value[q], run_value[q]
         return n
-    heavy = run_mass[:n].sum() / most  # such a value closes its bin; the others share the bins it leaves
+    heavy = 0.0
+    for q in range(n):
+        heavy += run_mass[q] / most  # such a value closes its bin; the others share the bins it leaves
     alone, left = 0, 0.0
     for q in range(n):
         if run_mass[q] >= heavy:
@@ -95,17 +97,20 @@ def encode(values, indptr, starts, highs, n_values, codes):
     """
     together = 256
     place = np.empty(together, dtype=np.int64)
-    most = max(n_values.max(), 1) if n_values.size else 1
+    most = 1
+    for j in range(n_values.size):
+        most = max(most, n_values[j])
     edges = np.empty(2 * most)
     for j in range(n_values.size):
         n, size = n_values[j], 1
         while size < n:
             size *= 2
-        edges[: max(n - 1, 0)] = highs[starts[j] : starts[j] + n - 1]
-        edges[max(n - 1, 0) : size] = np.inf
+        for b in range(size):
+            edges[b] = highs[starts[j] + b] if b < n - 1 else np.inf
         for first in range(indptr[j], indptr[j + 1], together):
             count = min(together, indptr[j + 1] - first)
-            place[:] = 0
+            for i in range(count):
+                place[i] = 0
             half = size >> 1
             while half > 0:
                 for i in range(count):
@@ -154,16 +159,6 @@ def sparse_histogram(codes, indices, indptr, zero_code, force, total, starts, in
 
 
 @compiled
-def dense_codes(codes, indices, indptr, zero_code, inputs, out):
-    """Codes of some sparse inputs, with those of implicit zeros."""
-    for position in range(inputs.size):
-        j = inputs[position]
-        out[position, :] = max(zero_code[j], 0)
-        for p in range(indptr[j], indptr[j + 1]):
-            out[position, indices[p]] = codes[p]
-
-
-@compiled
 def look_up(codes, starts, inputs, table, out):
     """Add the entries of a table over all bins, of the bins every example is in."""
     k = out.shape[1]
@@ -204,8 +199,9 @@ def add_tables(starts, inputs, lower, upper, extra, inside, outside, coef, out):
 @compiled
 def table_sums(starts, inputs, lower, upper, extra, inside, outside, sums, out):
     """Sum of force times output of every hypothesis, from the sums per bin."""
-    out[:] = 0.0
     for p in range(inputs.size):
+        for r in range(out.shape[1]):
+            out[p, r] = 0.0
         at = starts[inputs[p]]
         for code in range(starts[inputs[p] + 1] - at):
             x = inside[p] if lower[p] <= code <= upper[p] or code == extra[p] else outside[p]
@@ -228,16 +224,20 @@ def inside_sums(sums, starts, n_values, categorical, offsets, first, last, out):
             continue
         at, to, n = starts[j] - starts[first], offsets[j] - offsets[first], n_values[j]
         if categorical[j]:
-            out[to : to + n] = sums[at : at + n]
+            for t in range(n):
+                for r in range(k):
+                    out[to + t, r] = sums[at + t, r]
             continue
-        running[:] = 0.0
+        for r in range(k):
+            running[r] = 0.0
         for t in range(n - 1):
             for r in range(k):
                 running[r] += sums[at + t, r]
                 out[to + t, r] = running[r]
         if count > n - 1:
             to += n - 1
-            out[to] = sums[at + n]
+            for r in range(k):
+                out[to, r] = sums[at + n, r]
             for t in range(n - 1):
                 for r in range(k):
                     out[to + 1 + t, r] = out[to + t - (n - 1), r] + sums[at + n, r]
@@ -298,7 +298,8 @@ def tiers(value, n_values, categorical, offsets, first, last, above, mirrored, t
 
     The second of two categories is the mirror of the first.
     """
-    tier[:] = 0
+    for p in range(tier.size):
+        tier[p] = 0
     for j in range(first, last):
         count, at, n = offsets[j + 1] - offsets[j], offsets[j] - offsets[first], n_values[j]
         if count == 0:
@@ -332,7 +333,9 @@ def interval_columns(codes, indices, indptr, zero_code, inputs, lower, upper, ex
         line = out[p]
         if sparse:
             zero = zero_code[j]
-            line[:] = yes if (low <= zero <= high or zero == more) and zero >= 0 else no
+            usual = yes if (low <= zero <= high or zero == more) and zero >= 0 else no
+            for i in range(m):
+                line[i] = usual
         for q in range(first, last):
             code = np.int64(codes[q])
             i = indices[q] if sparse else q - first
@@ -356,7 +359,8 @@ def table_columns(codes, indices, indptr, zero_code, inputs, table, out):
         j = inputs[p]
         first, last = (indptr[j], indptr[j + 1]) if sparse else (j * m, (j + 1) * m)
         if sparse and zero_code[j] >= 0:
-            out[p, :] = table[p, zero_code[j]]
+            for i in range(m):
+                out[p, i] = table[p, zero_code[j]]
         for q in range(first, last):
             i = indices[q] if sparse else q - first
             out[p, i] = table[p, codes[q]]

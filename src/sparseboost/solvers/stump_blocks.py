@@ -105,8 +105,7 @@ class StumpBlocks(Corrector):
             if place.step == 0.0:
                 done = stalled = model.damping > LARGEST_DAMPING
             else:
-                quiet = quiet + 1 if gained <= ENOUGH * target else 0
-                done = False
+                done, quiet = False, quiet + 1 if gained <= ENOUGH * target else 0
                 if quiet % STEPS_PER_CHECK == 1:  # the gap costs a good part of a step
                     last, gap = gap, problem.restricted_gap(model.ensemble(place.point), place.score)
                     stalled = aim.promise <= ROUNDING * abs(place.value) and gap > 0.97 * last
@@ -170,16 +169,17 @@ class _Model:
         self.weight = problem.weight * problem.driving_loss.sharpness  # of curvatures
         self.damping = damping  # curvature per size of the gradient, against steps to where the model means nothing
         owner = self.stumps.inputs(ensemble.keys)
-        self.inputs = np.unique(owner)
+        self.inputs = np.unique(owner) if owner.size else np.zeros(1, dtype=np.int64)  # its level is the intercept
         self.watched = np.ones(self.inputs.size, dtype=bool)
         self.codes, widths = bins.codes[self.inputs], bins.n_values[self.inputs]
-        self.starts = np.concatenate([[0], np.cumsum(widths)])
+        self.starts, self.most = np.concatenate([[0], np.cumsum(widths)]), int(widths.max(initial=1))
         inside = np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], widths)
         self.edges = np.flatnonzero(inside < np.repeat(widths, widths) - 1)  # bins with a threshold after them
         self.keys = (np.repeat(self.stumps.offsets[self.inputs], widths) + inside)[self.edges]
         self.height = 2.0 if self.stumps.space.outputs == "sign" else 1.0  # of the jump where a weight is 1
         self.price = np.zeros(self.starts[-1])  # of jumps
         self.price[self.edges] = problem.alpha * self.stumps.row_cost[self.keys] / self.height
+        self.room = np.empty((2, *problem.y.shape[:1], self.k if self.k > 1 else 0), dtype=np.float32)
         jump = np.zeros((self.starts[-1], self.k))
         first = self.starts[np.searchsorted(self.inputs, owner)]
         jump[first + ensemble.keys - self.stumps.offsets[owner]] = self.height * ensemble.coef
@@ -203,20 +203,20 @@ class _Model:
 
     def step(self, place: Place) -> Aim:
         """Nearly minimise the model here."""
-        problem, penalty = self.problem, self.problem.penalty
+        loss, penalty = self.problem.driving_loss, self.problem.penalty
         jump, push = place.point.jump.copy(), np.zeros_like(place.force)
+        layout = (self.codes, self.starts, self.most)
         if self.k == 1:
             force = place.force.ravel()
             curvature = self.weight * place.local.ravel() + self.damping * np.abs(force)
             up = np.full_like(self.price, np.inf) if penalty.positive else self.price
             promise, shift = kernels.stump_blocks.step_sweep(
-                self.codes, self.starts, force, curvature, self.price, up, self.watched, jump.reshape(-1),
-                push.reshape(-1),
-            )  # fmt: skip
+                *layout, force, curvature, self.price, up, self.watched, jump.reshape(-1), push.reshape(-1)
+            )
         else:
             promise, shift = kernels.stump_blocks.row_sweep(
-                self.codes, self.starts, place.force, self.weight, place.local, problem.driving_loss.multiclass,
-                self.damping, self.price, penalty.kernel, penalty.positive, ROW_ROUNDS, self.watched, jump, push,
+                *layout, place.force, self.weight, place.local, loss.multiclass, self.damping, self.price,
+                penalty.kernel, penalty.positive, ROW_ROUNDS, self.watched, jump, push, *self.room,
             )  # fmt: skip
         return Aim(Point(jump, place.point.intercept + shift), push, promise)
 
