@@ -4,9 +4,9 @@
 
 Every peer has the defaults of its package but for the depth; its time is that of `fit` from a NumPy array, binning
 included. Ours is the same, of the cheapest model along a fixed list of penalties (shares of the largest useful one,
-under one tolerance, stumps as they are and standardized) whose test log-loss is at least as good. Processor time, one thread, compiled code warm, median of
-the repetitions. The peers run in their own environment (benchmarks/.envs/boosters). Wanted: at least 5 times as fast as
-the best of them.
+under one tolerance, stumps as they are and standardized) whose test log-loss is at least as good. Processor time, one
+thread, compiled code warm, median of the repetitions. The peers run in their own environment
+(benchmarks/.envs/boosters). Wanted: at least 5 times as fast as the best of them.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ def report(name: str, folder: str) -> None:
     print("standardized  alpha/largest  seconds  test log-loss  hypotheses  inputs  rounds")
     for row in path:
         print(
-            f"{row['standardize']!s:>12}  {row['share']:>13g}  {row['seconds']:>7.3f}  {row['loss']:>13.4f}  {row['hypotheses']:>10}  "
-            f"{row['inputs']:>6}  {row['rounds']:>6}"
+            f"{row['standardize']!s:>12}  {row['share']:>13g}  {row['seconds']:>7.3f}  {row['loss']:>13.4f}  "
+            f"{row['hypotheses']:>10}  {row['inputs']:>6}  {row['rounds']:>6}"
         )
     print(f"\n{'300 rounds of depth 1':<22} {'seconds':>8} {'log-loss':>9} {'ours, s':>8} {'log-loss':>9} {'ratio':>6}")
     for other in PEERS:

@@ -204,3 +204,18 @@ def test_information_gain_chooses_what_tells_most():
     assert chosen.inputs_used_.tolist() == [3, 7]
     with pytest.raises(ValueError, match="outputs 0 and 1"):
         SparseBoostClassifier(hypotheses=InformationGain(Features(), 2)).fit(X[:100], y[:100])
+
+
+def test_information_gain_of_products():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(400, 8)).astype(float)
+    y = np.where(X[:, 2] * X[:, 5] + 0.3 * rng.normal(size=400) > 0.5, 1, -1)
+    products = Products(degree=2, interaction_only=True)
+    model = SparseBoostClassifier(1e-3, hypotheses=InformationGain(products, 1)).fit(X, y)
+    assert [repr(h) for h in model.hypotheses_] == ["x2 * x5"]
+    written = np.column_stack([X, *(X[:, a] * X[:, b] for a in range(8) for b in range(a + 1, 8))])
+    explicit = SparseBoostClassifier(1e-3, hypotheses=InformationGain(Features(), 5)).fit(written, y)
+    listed = SparseBoostClassifier(1e-3, hypotheses=InformationGain(products, 5)).fit(X, y)
+    assert listed.objective_ == pytest.approx(explicit.objective_, rel=1e-3)
+    with pytest.raises(ValueError, match="can be listed; lower the degree"):
+        SparseBoostClassifier(hypotheses=InformationGain(Products(degree=12), 5)).fit(np.tile(X, 3), y)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations, combinations_with_replacement
+from math import comb
 from typing import Any, Literal
 
 import numpy as np
@@ -241,6 +243,16 @@ class ProductDictionary(Dictionary):
             space.interaction_only and len(inputs) < len(hypothesis.factors)
         )
         return self._key(hypothesis.factors) if same and not too_many else None
+
+    def listed(self, most: int) -> Array:
+        """Keys of all products; an error where there are more than `most`."""
+        d, space = len(self._extra), self._space
+        degrees = range(1, space.degree + 1)
+        number = sum(comb(d if space.interaction_only else d + r - 1, r) for r in degrees)
+        if number > most:
+            raise ValueError(f"There are {number:,} products, and at most {most:,} can be listed; lower the degree.")
+        ways = combinations if space.interaction_only else combinations_with_replacement
+        return np.array([self._key(own) for r in degrees for own in ways(range(d), r)], dtype=np.int64)
 
     def _key(self, factors: Factors) -> int:
         key = self._keys.setdefault(factors, len(self._factors))

@@ -10,6 +10,10 @@ from scipy.special import rel_entr
 from sparseboost.hypotheses.base import Array, Context, Dictionary, Hypothesis, HypothesisSpace
 from sparseboost.hypotheses.blocks import BlockDictionary
 from sparseboost.hypotheses.columns import Columns
+from sparseboost.hypotheses.product_inputs import BLOCK_ENTRIES
+from sparseboost.hypotheses.products import ProductDictionary
+
+MOST_LISTED = 200_000  # products
 
 
 class InformationGain(HypothesisSpace):
@@ -21,7 +25,8 @@ class InformationGain(HypothesisSpace):
     Parameters
     ----------
     space : HypothesisSpace
-        Where to choose from: 0/1 features, products of them, or ``Stumps(outputs="indicator")``.
+        Where to choose from: 0/1 features, products of them (as many as can be listed), or
+        ``Stumps(outputs="indicator")``.
     count : int
         How many hypotheses to keep.
 
@@ -65,13 +70,13 @@ class InformationGain(HypothesisSpace):
         weight = np.full(positive.shape[0], 1.0 / positive.shape[0]) if context.weight is None else context.weight
         share = weight @ positive / weight.sum()
         force = np.column_stack([weight[:, None] * positive, weight])
-        found = dictionary.search(force, lambda correlation: _gain(correlation, share), int(self.count))
-        keys = np.sort(found.keys)
+        keys = np.sort(_best(dictionary, force, share, int(self.count)))
         values = dictionary.columns(keys).matrix
         values = values.data if hasattr(values, "indptr") else values
         if not np.all((values == 0.0) | (values == 1.0)):
             raise ValueError(
-                "InformationGain needs hypotheses with outputs 0 and 1: 0/1 features, or Stumps(outputs='indicator')."
+                "InformationGain needs hypotheses with outputs 0 and 1: 0/1 features, products of them, or "
+                "Stumps(outputs='indicator')."
             )
         return Selected(dictionary, keys, positive.shape[0], context)
 
@@ -100,6 +105,17 @@ def _positive(target: Array, n_classes: int | None) -> Array:
     if n_classes is None or n_classes == 2:
         return (target > 0).astype(float)
     return (target == np.arange(n_classes)).astype(float)
+
+
+def _best(dictionary: Dictionary, force: Array, share: Array, count: int) -> Array:
+    """The hypotheses with the largest gains. A gain is no norm, so no bounds prune products: all are read."""
+    if not isinstance(dictionary, ProductDictionary):
+        return dictionary.search(force, lambda correlation: _gain(correlation, share), count).keys
+    keys, step = dictionary.listed(MOST_LISTED), max(1, BLOCK_ENTRIES // force.shape[0])
+    parts = [dictionary.columns(keys[n : n + step]).correlate(force) for n in range(0, keys.size, step)]
+    gain = np.concatenate([_gain(part, share) for part in parts])
+    best = np.argsort(-gain, kind="stable")[:count]
+    return keys[best[gain[best] > 0]]
 
 
 def _gain(correlation: Array, share: Array) -> Array:
