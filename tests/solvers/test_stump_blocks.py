@@ -164,7 +164,7 @@ def test_step_functions_are_the_best_ones(forbidden, n, rng):
     elif forbidden == "some":
         up[rng.random(n) < 0.5] = np.inf
         down[rng.random(n) < 0.3] = np.inf
-    found = kernels.stump_blocks.step_function(curvature, pull, down, up)
+    found = kernels.step_functions.step_function(curvature, pull, down, up)
     jumps = found[:-1] - found[1:]
     assert np.all(np.isfinite(down[:-1][jumps > 0]))
     assert np.all(np.isfinite(up[:-1][jumps < 0]))
@@ -186,8 +186,8 @@ def test_step_functions_are_the_best_ones(forbidden, n, rng):
 
 def test_free_jumps_follow_the_data_and_dear_ones_give_the_mean(rng):
     curvature, pull = rng.exponential(size=9) + 0.1, rng.normal(size=9)
-    free = kernels.stump_blocks.step_function(curvature, pull, np.zeros(9), np.zeros(9))
+    free = kernels.step_functions.step_function(curvature, pull, np.zeros(9), np.zeros(9))
     np.testing.assert_allclose(free, pull / curvature)
-    dear = kernels.stump_blocks.step_function(curvature, pull, np.full(9, 1e6), np.full(9, 1e6))
+    dear = kernels.step_functions.step_function(curvature, pull, np.full(9, 1e6), np.full(9, 1e6))
     np.testing.assert_allclose(dear, pull.sum() / curvature.sum())
     assert np.all(dear == dear[0])

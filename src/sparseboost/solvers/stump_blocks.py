@@ -221,11 +221,11 @@ class _Model:
             force = place.force.ravel()
             curvature = self.weight * place.local.ravel() + self.damping * np.abs(force)
             up = np.full_like(self.price, np.inf) if penalty.positive else self.price
-            promise, shift = kernels.stump_blocks.step_sweep(
+            promise, shift = kernels.step_functions.step_sweep(
                 *layout, force, curvature, self.price, up, self.watched, jump.reshape(-1), push.reshape(-1)
             )
         else:
-            promise, shift = kernels.stump_blocks.row_sweep(
+            promise, shift = kernels.stump_rows.row_sweep(
                 *layout, place.force, self.weight, place.local, loss.multiclass, self.damping, self.price,
                 penalty.kernel, penalty.positive, ROW_ROUNDS, self.watched, jump, push, *self.room,
             )  # fmt: skip

@@ -1,0 +1,152 @@
+"""All thresholds of one input at once, for one output: the best step function under a quadratic model.
+
+A sum of stumps of one input is a step function, and their weights are its jumps: by how much it falls after a bin.
+Codes have a row per input; input j owns the bins starts[j] … starts[j+1] − 1. Only inputs in use are given.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparseboost.kernels.compile import compiled, compiled_inside
+
+
+@compiled_inside
+def _step_function(curvature, pull, down, up, level, scratch):
+    """Minimise Σ_b ½ curvature_b u_b² − pull_b u_b + Σ_t down_t (u_t − u_{t+1})⁺ + up_t (u_{t+1} − u_t)⁺ exactly.
+
+    Dynamic programming over the derivative of the cost so far as a function of the last level: it is piecewise linear
+    and increasing, and a jump clips it to [−down_t, up_t]. An infinite price forbids that jump. Every knot enters and
+    leaves once, so the work is linear in the number of bins.
+    """
+    n = level.size
+    knot, slope, height = scratch[0], scratch[1], scratch[2]  # where the line changes, and by how much
+    lowest, highest = scratch[3], scratch[4]  # levels beyond which the clipped derivative is constant
+    first, last = n, n - 1  # knots in use
+    slope_left, height_left = curvature[0], -pull[0]
+    slope_right, height_right = curvature[0], -pull[0]
+    for t in range(n - 1):
+        lowest[t], highest[t] = -np.inf, np.inf
+        if down[t] < np.inf:
+            while first <= last and slope_left * knot[first] + height_left <= -down[t]:
+                slope_left += slope[first]
+                height_left += height[first]
+                first += 1
+            lowest[t] = (-down[t] - height_left) / slope_left
+        if up[t] < np.inf:
+            while first <= last and slope_right * knot[last] + height_right >= up[t]:
+                slope_right -= slope[last]
+                height_right -= height[last]
+                last -= 1
+            highest[t] = (up[t] - height_right) / slope_right
+        if down[t] < np.inf:
+            first -= 1
+            knot[first], slope[first], height[first] = lowest[t], slope_left, height_left + down[t]
+            slope_left, height_left = 0.0, -down[t]
+        if up[t] < np.inf:
+            last += 1
+            knot[last], slope[last], height[last] = highest[t], -slope_right, up[t] - height_right
+            slope_right, height_right = 0.0, up[t]
+        slope_left += curvature[t + 1]
+        slope_right += curvature[t + 1]
+        height_left -= pull[t + 1]
+        height_right -= pull[t + 1]
+    while first <= last and slope_left * knot[first] + height_left <= 0.0:
+        slope_left += slope[first]
+        height_left += height[first]
+        first += 1
+    level[n - 1] = -height_left / slope_left
+    for t in range(n - 2, -1, -1):
+        level[t] = min(max(level[t + 1], lowest[t]), highest[t])
+
+
+@compiled
+def step_function(curvature, pull, down, up):
+    """The levels that `_step_function` finds."""
+    level = np.empty(curvature.size)
+    _step_function(curvature, pull, down, up, level, np.empty((5, 2 * curvature.size + 2)))
+    return level
+
+
+@compiled_inside
+def _price(level, down, up):
+    """Price of all jumps of a step function."""
+    total = 0.0
+    for t in range(level.size - 1):
+        if level[t] > level[t + 1]:
+            total += down[t] * (level[t] - level[t + 1])
+        elif level[t] < level[t + 1]:
+            total += up[t] * (level[t + 1] - level[t])
+    return total
+
+
+@compiled_inside
+def _slope_and_bend(own, gradient, curvature, push, both, slope, bend):
+    """Sums per bin of the gradient of the model and of the curvature, which is kept above 0.
+
+    The two halves of the examples have sums of their own: an addition need not wait for the one before it, which often
+    is to the same bin.
+    """
+    for b in range(slope.size):
+        for part in range(2):
+            both[part, b, 0], both[part, b, 1] = 0.0, 0.0
+    half = own.size // 2
+    for i in range(half):
+        j = half + i
+        one, other = both[0, own[i]], both[1, own[j]]
+        one[0] += gradient[i] + curvature[i] * push[i]
+        one[1] += curvature[i]
+        other[0] += gradient[j] + curvature[j] * push[j]
+        other[1] += curvature[j]
+    for i in range(2 * half, own.size):
+        both[0, own[i], 0] += gradient[i] + curvature[i] * push[i]
+        both[0, own[i], 1] += curvature[i]
+    largest = 0.0
+    for b in range(slope.size):
+        slope[b] = both[0, b, 0] + both[1, b, 0]
+        bend[b] = both[0, b, 1] + both[1, b, 1]
+        largest = max(largest, bend[b])
+    for b in range(slope.size):
+        bend[b] = max(bend[b], 1e-12 * largest + 1e-300)
+
+
+@compiled
+def step_sweep(codes, starts, most, gradient, curvature, down, up, watched, jump, push):
+    """One output: minimise the quadratic model over all thresholds of one input after the other.
+
+    most : the largest number of bins. push : (m,) change of the scores so far.
+    gradient, curvature : (m,) weighted, of the loss at the current scores.
+    down, up : (bins,) prices of a jump after each bin. jump : (bins,), changed in place.
+    watched : (inputs,) which ones to visit; only those that are not flat remain.
+    Return the decrease of the model, and the change of the intercept.
+    """
+    slope, bend, pull, old, new = np.empty(most), np.empty(most), np.empty(most), np.empty(most), np.empty(most)
+    both, scratch, decrease, shift = np.empty((2, most, 2)), np.empty((5, 2 * most + 2)), 0.0, 0.0
+    for j in range(starts.size - 1):
+        if not watched[j]:
+            continue
+        own, at = codes[j], starts[j]
+        n = starts[j + 1] - at
+        _slope_and_bend(own, gradient, curvature, push, both[:, :n], slope[:n], bend[:n])
+        to_lower, to_higher = down[at : at + n], up[at : at + n]
+        old[n - 1] = 0.0
+        for b in range(n - 2, -1, -1):
+            old[b] = old[b + 1] + jump[at + b]
+        for b in range(n):
+            pull[b] = bend[b] * old[b] - slope[b]
+        _step_function(bend[:n], pull[:n], to_lower, to_higher, new[:n], scratch)
+        decrease += _price(old[:n], to_lower, to_higher) - _price(new[:n], to_lower, to_higher)
+        watched[j] = False
+        for b in range(n - 1):
+            jump[at + b] = new[b] - new[b + 1]
+            watched[j] = watched[j] or jump[at + b] != 0.0
+        shift += new[n - 1]
+        changed = False
+        for b in range(n):
+            pull[b] = new[b] - old[b]
+            changed = changed or pull[b] != 0.0
+            decrease -= pull[b] * (slope[b] + 0.5 * bend[b] * pull[b])
+        if changed:
+            for i in range(own.size):
+                push[i] += pull[own[i]]
+    return decrease, shift
