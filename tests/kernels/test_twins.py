@@ -9,7 +9,7 @@ from components import LOSSES, PENALTIES, features, make_problem, name, weights
 
 from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Columns
-from sparseboost.kernels import columns, pointwise, rows, sweeps
+from sparseboost.kernels import classes, columns, pointwise, rows, sweeps
 from sparseboost.losses import Absolute
 from sparseboost.solvers import AdaBoost, GradBoost
 from sparseboost.solvers.updates import force
@@ -237,3 +237,16 @@ def test_shift_equals_the_step_of_a_column_of_ones(case, rng):
     assert found == pytest.approx(gain[0], rel=1e-9)
     for part, twin in zip((up, down), force(problem, moved), strict=True):
         np.testing.assert_allclose(part, twin, rtol=1e-12, atol=1e-16)
+
+
+def test_crammer_singer_equals_its_definition(rng: np.random.Generator) -> None:
+    score = rng.integers(-2, 3, size=(500, 4)).astype(float)  # many ties and corners
+    own = rng.integers(4, size=500)
+    value, gradient = np.empty(500), np.empty((500, 4))
+    classes.crammer_singer(own, score, value, gradient)
+    mine = np.eye(4)[own]
+    raised = score + 1.0 - mine
+    wanted = raised.max(axis=1) - score[np.arange(500), own]
+    top = np.where(wanted > 0, raised.argmax(axis=1), own)
+    np.testing.assert_array_equal(value, wanted)
+    np.testing.assert_array_equal(gradient, np.eye(4)[top] - mine)

@@ -15,6 +15,16 @@ EMPTY = 1e-12
 TIE = 1e-10  # gains that differ by less are equal, whatever the order of the sums
 
 
+@compiled
+def pulls(target, weight, out):
+    """Rows of `out` are (weight · target, weight)."""
+    k = target.shape[1]
+    for i in range(target.shape[0]):
+        for r in range(k):
+            out[i, r] = weight[i] * target[i, r]
+        out[i, k] = weight[i]
+
+
 @compiled_sum
 def best_cuts(codes, members, counts, rows, pull, least, first, last, gain, cut):
     """For the inputs of lines first ≤ g < last: the cut (codes ≤ cut go left) that lowers the squared error most.

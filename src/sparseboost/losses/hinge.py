@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.special import softmax as softmax_rows
 
+from sparseboost import kernels
 from sparseboost.kernels.kinds import HINGE, SOFTMAX
 from sparseboost.losses.absolute import BEYOND, absorb
 from sparseboost.losses.base import Array, Loss
@@ -144,15 +145,10 @@ class MulticlassHinge(Loss):
         return self.value_and_gradient(y, score)[1]
 
     def value_and_gradient(self, y: Array, score: Array) -> tuple[Array, Array]:
-        raised, own = self.raised(y, score)
-        rows = np.arange(own.size)
-        top = raised.argmax(axis=1)
-        value = raised[rows, top] - score[rows, own]
-        top = np.where(value <= 0.0, own, top)  # on the corner: 0
-        raised[:] = 0.0
-        raised[rows, top] = 1.0
-        raised[rows, own] -= 1.0
-        return value, raised
+        score = np.ascontiguousarray(score, dtype=float)
+        value, gradient = np.empty(score.shape[0]), np.empty(score.shape)
+        kernels.classes.crammer_singer(y[:, 0].astype(np.intp), score, value, gradient)
+        return value, gradient
 
     def split(self, y: Array, score: Array) -> tuple[Array, Array]:
         gradient = self.gradient(y, score)

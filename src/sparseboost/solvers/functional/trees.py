@@ -165,12 +165,14 @@ class VectorTreeProjector(Projector):
     def __init__(self, trees: VectorTrees, bins: Bins, bond: Bond) -> None:
         self.trees, self.bins, self.bond = trees, bins, bond
         self.least = trees.min_leaf * float(bond.weight.sum())
+        self._pull = np.empty((0, 0))  # the same memory in every round
 
     def project(self, target: Array) -> Projected:
         m, k = target.shape
-        pull = np.empty((m, k + 1))
-        np.multiply(target, self.bond.weight[:, None], out=pull[:, :k])
-        pull[:, k] = self.bond.weight
+        if self._pull.shape != (m, k + 1):
+            self._pull = np.empty((m, k + 1))
+        pull = self._pull
+        kernels.trees.pulls(target, self.bond.weight, pull)
         nodes: list[list[int]] = [[-1, -1, -1]]
         thresholds, leaf = [0.0], np.zeros(m, dtype=np.int32)
         frontier = [(0, ALL)]
