@@ -7,7 +7,7 @@ from sparseboost.kernels.compile import compiled
 
 @compiled
 def crammer_singer(own, score, value, gradient):
-    """value[i] = max_r (1{r≠y} + z_r) − z_y and a subgradient, e_top − e_y; ties go to the lowest class, 0 on corners."""
+    """value[i] = max_r (1{r≠y} + z_r) − z_y, and a subgradient e_top − e_y; ties go to the lowest class."""
     k = score.shape[1]
     for i in range(score.shape[0]):
         y = own[i]
