@@ -24,6 +24,10 @@ SETS = {
     "satimage": "classification", "pendigits": "classification", "vowel": "classification",
     "spambase": "classification", "boston": "regression", "ailerons": "regression",
 }  # fmt: skip
+SPACES = {
+    "features": Features(), "stumps": Stumps(thresholds="quantile"), "products, degree 2": Products(degree=2),
+    "features + stumps": Features() + Stumps(thresholds="quantile"),
+}  # fmt: skip
 ALPHAS, EPS, TOL = 30, 1e-3, 1e-3
 RESULTS = Path(__file__).parent / "results"
 
@@ -45,13 +49,9 @@ def split(name: str) -> dict[str, Array]:
     return {"X": X, "y": y, "Xv": Xv, "yv": yv, "Xt": Xt, "yt": yt}
 
 
-def ours(kind: str, parts: dict[str, Array]) -> list[dict[str, Any]]:
+def ours(kind: str, parts: dict[str, Array], spaces: list[str]) -> list[dict[str, Any]]:
     """One path per space; alpha by the validation part: the best one, and the largest within one standard error."""
-    spaces = {
-        "features": Features(), "stumps": Stumps(thresholds="quantile"), "products, degree 2": Products(degree=2),
-        "features + stumps": Features() + Stumps(thresholds="quantile"),
-    }  # fmt: skip
-    return [row for name, space in spaces.items() for row in _along_path(name, space, kind, parts)]
+    return [row for name in spaces for row in _along_path(name, SPACES[name], kind, parts)]
 
 
 def _along_path(name: str, space: Any, kind: str, parts: dict[str, Array]) -> list[dict[str, Any]]:
@@ -90,15 +90,18 @@ def _errors(kind: str, score: Array, y: Array) -> Array:
     return (found != y).astype(float)
 
 
-def peers(kind: str, parts: dict[str, Array]) -> list[dict[str, Any]]:
-    """The same split for the boosters, each with its own early stopping."""
+def peers(kind: str, parts: dict[str, Array], limit: float | None) -> list[dict[str, Any]]:
+    """The same split for the boosters, each with its own early stopping; those that are done within the limit."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "split.npz"
         np.savez(file, **parts)
         script = Path(__file__).parent / "accuracy_peers.py"
         command = [environments.python("boosters"), str(script), str(file), kind]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        try:
+            lines = subprocess.run(command, capture_output=True, check=False, timeout=limit).stdout
+        except subprocess.TimeoutExpired as late:
+            lines = late.stdout or b""
+    return [json.loads(line) for line in lines.decode().splitlines() if line.startswith("{")]
 
 
 def table(name: str, kind: str, parts: dict[str, Array], rows: list[dict[str, Any]]) -> str:
@@ -122,6 +125,8 @@ def table(name: str, kind: str, parts: dict[str, Array], rows: list[dict[str, An
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__)
     parser.add_argument("sets", nargs="*", default=list(SETS))
+    parser.add_argument("--spaces", nargs="*", choices=list(SPACES), default=list(SPACES))
+    parser.add_argument("--limit", type=float, help="seconds for all peers of a set")
     given = parser.parse_args()
     parts_of_page = []
     for name in given.sets:
@@ -130,9 +135,9 @@ def main() -> None:
         except Missing as sentence:
             print(f"skipped {name}: {sentence}")
             continue
-        rows = ours(SETS[name], parts)
+        rows = ours(SETS[name], parts, given.spaces)
         try:
-            rows += peers(SETS[name], parts)
+            rows += peers(SETS[name], parts, given.limit)
         except environments.Unavailable as reason:
             print(f"the peers are not available: {reason}")
         parts_of_page.append(table(name, SETS[name], parts, rows))
