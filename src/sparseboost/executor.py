@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
+
+
+def add(*parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sums of several tuples of arrays, entry by entry."""
+    return tuple(reduce(lambda one, other: one + other, entries) for entries in zip(*parts, strict=True))
 
 
 class Executor(ABC):
@@ -21,6 +27,14 @@ class Executor(ABC):
     def map(self, function: Callable[..., Any], *sequences: Sequence[Any]) -> list[Any]:
         """Results of function(*arguments) for every tuple of arguments."""
         return self.fetch(self.apply(function, *sequences))
+
+    def total(self, function: Callable[..., tuple[Any, ...]], *sequences: Sequence[Any]) -> tuple[Any, ...]:
+        """Sums of the tuples of arrays that function(*arguments) gives, over all tuples of arguments."""
+        return self.combine(add, self.apply(function, *sequences))
+
+    def combine(self, merge: Callable[..., Any], handles: Sequence[Any]) -> Any:
+        """What `merge`, which takes any number of parts in order, makes of all that is behind handles."""
+        return merge(*self.fetch(handles))
 
 
 class Serial(Executor):

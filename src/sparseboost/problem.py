@@ -129,7 +129,11 @@ class Problem:
 
     def loss_value(self, score: Array) -> float:
         """Weighted loss of these scores."""
-        return float(self.weight @ self.loss.value(self.y, score))
+        return self.mean_loss(self.loss, score)
+
+    def mean_loss(self, loss: Loss, score: Array) -> float:
+        """Σ_i s_i ℓ(y_i, z_i) of this loss."""
+        return float(self.weight @ loss.value(self.y, score))
 
     def objective(self, ensemble: Ensemble, score: Array) -> float:
         """Weighted loss plus penalty, of all hypotheses."""
@@ -142,8 +146,7 @@ class Problem:
 
     def driving_objective(self, ensemble: Ensemble, score: Array) -> float:
         """What the updates lower: the driving loss plus the penalty of the active hypotheses."""
-        loss = float(self.weight @ self.driving_loss.value(self.y, score))
-        return loss + self.penalty_value(ensemble)
+        return self.mean_loss(self.driving_loss, score) + self.penalty_value(ensemble)
 
     def strength(self, ensemble: Ensemble) -> Array:
         """α·c_j of the active hypotheses."""
@@ -155,6 +158,18 @@ class Problem:
             dual = self.driving_loss.gradient(self.y, score)
         return self.loss.balance(self.y, dual, self.weight) if self.fit_intercept else dual
 
+    def force(self, dual: Array) -> Array:
+        """What pulls at the scores of every example: s_i v_i."""
+        return self.weight[:, None] * dual
+
+    def best_scale(self, dual: Array, limit: float) -> float:
+        """The scale in [0, limit] at which a dual point gives the largest bound."""
+        return self.loss.best_scale(self.y, dual, self.weight, limit)
+
+    def dual_value(self, dual: Array, scale: float) -> float:
+        """−Σ_i s_i ℓ*(y_i, scale · v_i)."""
+        return -float(self.weight @ self.loss.conjugate(self.y, scale * dual))
+
     def survey(
         self, ensemble: Ensemble, score: Array, count: int = 0, rank: Rank | None = None, dual: Array | None = None
     ) -> Survey:
@@ -165,7 +180,7 @@ class Problem:
         dual = self.dual_point(score, dual)
         above = self.alpha if self.penalty.zeroes_blocks else -1.0
         found = self.dictionary.search(
-            self.weight[:, None] * dual,
+            self.force(dual),
             self.penalty.dual_norm,
             count,
             above=above,
@@ -182,7 +197,7 @@ class Problem:
     def restricted_bound(self, ensemble: Ensemble, score: Array, dual: Array | None = None) -> float:
         """Lower bound of the problem that has only the active hypotheses."""
         dual = self.dual_point(score, dual)
-        correlation = ensemble.columns.correlate(self.weight[:, None] * dual)
+        correlation = ensemble.columns.correlate(self.force(dual))
         violation = float(self.penalty.violation(correlation, ensemble.cost).max(initial=0.0))
         return self.lower_bound(dual, violation, correlation, ensemble)
 
@@ -195,11 +210,8 @@ class Problem:
         hypotheses or of those in `ensemble`.
         """
         limit = self.alpha / violation if violation > 0.0 else np.inf
-        if isinstance(self.penalty, Norm):
-            scale = self.loss.best_scale(self.y, dual, self.weight, limit)
-        else:
-            scale = min(1.0, limit)
-        value = -float(self.weight @ self.loss.conjugate(self.y, scale * dual))
+        scale = self.best_scale(dual, limit) if isinstance(self.penalty, Norm) else min(1.0, limit)
+        value = self.dual_value(dual, scale)
         if isinstance(self.penalty, Norm):
             return value
         if correlation is None:  # the conjugate of the penalty sums over all hypotheses

@@ -110,8 +110,15 @@ class Loss(ABC):
 
         The heavier sign of every output is scaled down; domains are kept because they are star-shaped around 0.
         """
-        positive = weight @ np.maximum(dual, 0.0)
-        negative = weight @ np.maximum(-dual, 0.0)
+        return self.balanced(y, dual, self.imbalance(y, dual, weight))
+
+    def imbalance(self, y: Array, dual: Array, weight: Array) -> Array:
+        """The sums over examples that `balanced` needs; those of several blocks of rows add up."""
+        return np.stack([weight @ np.maximum(dual, 0.0), weight @ np.maximum(-dual, 0.0)])
+
+    def balanced(self, y: Array, dual: Array, imbalance: Array) -> Array:
+        """These rows of what `balance` gives, with the imbalance of all rows."""
+        positive, negative = imbalance
         with np.errstate(divide="ignore", invalid="ignore"):
             shrink_positive = np.where(positive > negative, negative / positive, 1.0)
             shrink_negative = np.where(negative > positive, positive / negative, 1.0)
@@ -119,6 +126,14 @@ class Loss(ABC):
 
     def best_scale(self, y: Array, dual: Array, weight: Array, limit: float) -> float:
         """The scale t in [0, limit] for which −Σ s ℓ*(t·dual) is (nearly) largest."""
+        return self.scale_within(self.scale_sums(y, dual, weight), limit)
+
+    def scale_sums(self, y: Array, dual: Array, weight: Array) -> Array:
+        """The two sums over examples that `scale_within` needs; those of several blocks of rows add up."""
+        return np.zeros(2)
+
+    def scale_within(self, sums: Array, limit: float) -> float:
+        """What `best_scale` gives, with the sums of all rows."""
         return min(1.0, limit)
 
     def envelope_gradient(self, y: Array, score: Array, step: float) -> Array | None:

@@ -39,12 +39,14 @@ class Exponential(Loss):
         u = -y * dual
         return np.where(u >= 0, xlogy(u, np.maximum(u, 0.0)) - u, np.inf).sum(axis=1)
 
-    def best_scale(self, y: Array, dual: Array, weight: Array, limit: float) -> float:
+    def scale_sums(self, y: Array, dual: Array, weight: Array) -> Array:
         u = np.abs(dual)
-        total = float(weight @ u.sum(axis=1))
+        return np.array([weight @ u.sum(axis=1), weight @ xlogy(u, u).sum(axis=1)])
+
+    def scale_within(self, sums: Array, limit: float) -> float:
+        total, entropy = sums.tolist()
         if total == 0.0:
             return min(1.0, limit)
-        entropy = float(weight @ xlogy(u, u).sum(axis=1))
         return min(limit, float(np.exp(np.clip(-entropy / total, -LARGEST_EXPONENT, LARGEST_EXPONENT))))
 
     def start(self, y: Array, weight: Array) -> Array:

@@ -159,8 +159,11 @@ class MulticlassHinge(Loss):
         inside = (u.min(axis=1) >= -1e-12) & (np.abs(u.sum(axis=1) - 1.0) <= 1e-9)
         return np.where(inside, (u * self._one_hot(y)).sum(axis=1) - 1.0, np.inf)
 
-    def balance(self, y: Array, dual: Array, weight: Array) -> Array:
-        return Softmax(self.n_classes).balance(y, dual, weight)  # the same dual points: u − e_y with u in the simplex
+    def imbalance(self, y: Array, dual: Array, weight: Array) -> Array:
+        return Softmax(self.n_classes).imbalance(y, dual, weight)
+
+    def balanced(self, y: Array, dual: Array, imbalance: Array) -> Array:
+        return Softmax(self.n_classes).balanced(y, dual, imbalance)  # the same dual points: u − e_y, u in the simplex
 
     def start(self, y: Array, weight: Array) -> Array:
         # a class with more than half of the weight is predicted always, at twice the loss of the others; else no class

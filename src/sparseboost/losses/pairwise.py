@@ -115,13 +115,18 @@ class Pairwise(Loss):
         value = self._shared(y, self.margin.conjugate(np.ones((push.size, 1)), push.reshape(-1, 1))).sum(axis=1)
         return np.where(np.abs(dual.sum(axis=1)) <= 1e-9 * (1.0 + np.abs(dual).max(axis=1)), value, np.inf)
 
-    def balance(self, y: Array, dual: Array, weight: Array) -> Array:
+    def imbalance(self, y: Array, dual: Array, weight: Array) -> Array:
+        own = self._own(y)
+        push = dual.copy()
+        push[own] = 0.0
+        return self._flow(own[1], weight, np.maximum(push, 0.0)) + self._flow(own[1], weight, np.maximum(-push, 0.0)).T
+
+    def balanced(self, y: Array, dual: Array, imbalance: Array) -> Array:
         # Σ_i s_i v_i = 0 says that as much is pushed out of every class as into it: a circulation between classes
         own = self._own(y)
         push = dual.copy()
         push[own] = 0.0
-        flow = self._flow(own[1], weight, np.maximum(push, 0.0)) + self._flow(own[1], weight, np.maximum(-push, 0.0)).T
-        cut = circulation_cut(flow)
+        cut = circulation_cut(imbalance)
         push *= 1.0 - np.where(push > 0.0, cut[own[1]], cut.T[own[1]])
         push[own] = -push.sum(axis=1)
         return push

@@ -81,10 +81,14 @@ class Softmax(Loss):
         entropy = each(kernels.elementary.entropy, np.clip(u, 0.0, 1.0, out=u)).sum(axis=1)
         return np.where(inside, -entropy, np.inf)
 
-    def balance(self, y: Array, dual: Array, weight: Array) -> Array:
+    def imbalance(self, y: Array, dual: Array, weight: Array) -> Array:
+        hot = self._one_hot(y)
+        return np.stack([weight @ (dual + hot), weight @ hot])
+
+    def balanced(self, y: Array, dual: Array, imbalance: Array) -> Array:
         hot = self._one_hot(y)
         q = dual + hot
-        mass, wanted = weight @ q, weight @ hot
+        mass, wanted = imbalance
         heavy = mass > wanted
         short = np.maximum(wanted - mass, 0.0)
         if short.sum() == 0.0:

@@ -33,14 +33,18 @@ class Squared(Loss):
     def conjugate(self, y: Array, dual: Array) -> Array:
         return (dual * y + 0.5 * dual**2).sum(axis=1)
 
-    def balance(self, y: Array, dual: Array, weight: Array) -> Array:
-        return dual - (weight @ dual) / weight.sum()
+    def imbalance(self, y: Array, dual: Array, weight: Array) -> Array:
+        return np.append(weight @ dual, weight.sum())
 
-    def best_scale(self, y: Array, dual: Array, weight: Array, limit: float) -> float:
-        length = float(weight @ (dual**2).sum(axis=1))
-        if length == 0.0:
-            return min(1.0, limit)
-        return float(np.clip(-(weight @ (dual * y).sum(axis=1)) / length, 0.0, limit))
+    def balanced(self, y: Array, dual: Array, imbalance: Array) -> Array:
+        return dual - imbalance[:-1] / imbalance[-1]
+
+    def scale_sums(self, y: Array, dual: Array, weight: Array) -> Array:
+        return np.array([weight @ (dual**2).sum(axis=1), weight @ (dual * y).sum(axis=1)])
+
+    def scale_within(self, sums: Array, limit: float) -> float:
+        length, along = sums.tolist()
+        return min(1.0, limit) if length == 0.0 else float(np.clip(-along / length, 0.0, limit))
 
     def reference(self, y: Array) -> Array:
         return y
