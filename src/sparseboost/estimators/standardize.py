@@ -27,6 +27,11 @@ def standardized(dictionary: Dictionary, penalty: Penalty, weight: Array, centre
         raise ValueError(f"standardize=True needs a norm or the squared ridge, not {penalty!r}.")
     energy = dictionary.energy(weight)
     mean = dictionary.correlate(weight[:, None])[:, 0] if centred else np.zeros_like(energy)
+    return at_equal_scale(dictionary, penalty, energy, mean)
+
+
+def at_equal_scale(dictionary: FeatureDictionary, penalty: Penalty, energy: Array, mean: Array) -> Dictionary:
+    """The same inputs at costs from their mean squares and means (or zeros, where nothing is centred)."""
     variance = energy - mean**2
     scale = np.where(variance > 1e-12 * energy, np.sqrt(np.maximum(variance, 0.0)), 1.0)
     keys = np.arange(dictionary.size)
