@@ -99,6 +99,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         If the model holds something a safe file cannot hold, such as functions in `callbacks`.
     """
     skops = _skops()
+    if hasattr(model, "to_local"):  # a fit on a cluster: the file holds the ordinary estimator, and needs no Dask
+        model = model.to_local()
     if _type_name(model) not in MODELS:
         raise ValueError(
             f"save writes sparseboost models ({_short(MODELS)}); it was given an object of type {type(model).__name__}."

@@ -33,6 +33,8 @@ LAYERS = {
 MIDDLE = {"losses", "penalties", "hypotheses"}
 WRAPPERS = {"kernel.py", "learners.py"}  # spaces made of scikit-learn's kernels and estimators
 PUBLIC = ("", ".losses", ".penalties", ".hypotheses", ".solvers", ".solvers.functional", ".estimators", ".planning")
+if importlib.util.find_spec("distributed"):
+    PUBLIC += (".dask",)
 
 
 def module_of(path: Path) -> str:
@@ -167,7 +169,7 @@ def test_every_module_has_a_docstring_and_is_short(path):
     assert len(text.splitlines()) < LONGEST_FILE
 
 
-OPTIONAL = {"cli": ("typer",), "progress": ("rich",), "plots": ("matplotlib",), "dask": ("dask",)}
+OPTIONAL = {"cli": ("typer",), "progress": ("rich",), "plots": ("matplotlib",), "dask": ("distributed",)}
 
 
 @every_file

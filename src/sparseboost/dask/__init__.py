@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 try:
-    import dask.array
+    import dask.array  # noqa: F401
     import distributed  # noqa: F401
 except ImportError as error:
     raise ImportError("sparseboost.dask needs Dask; install it with: pip install sparseboost[dask]") from error

@@ -72,6 +72,8 @@ def _nbytes(columns: Columns) -> int:
 class RemoteBlocks(Partition):
     """The blocks of a cluster, as consensus ADMM wants them."""
 
+    steps_per_look = 5
+
     def __init__(self, blocks: Rows) -> None:
         self._rows = blocks
         self.executor = blocks.executor
@@ -156,4 +158,3 @@ class GatherOrAgree(Corrector):
         if self._gathered.nbytes > self._limit:
             self._gathered.forget_others(ensemble.keys)
             self._local = self._make()
-

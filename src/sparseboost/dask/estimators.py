@@ -14,9 +14,9 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 
 from sparseboost.dask import prepare
-from sparseboost.dask.partitions import is_lazy, lazily, partitions
 from sparseboost.dask.correction import GatherOrAgree
 from sparseboost.dask.executor import DaskExecutor, session
+from sparseboost.dask.partitions import is_lazy, lazily, partitions
 from sparseboost.dask.problem import RemoteProblem
 from sparseboost.estimators import MultiBoostClassifier, SparseBoostClassifier, SparseBoostRegressor
 from sparseboost.estimators.base import BaseSparseBoost
@@ -43,7 +43,7 @@ def _with_own_parameters(cls: type) -> type:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         for name in OWN:
             setattr(self, name, kwargs.pop(name, signature_of_all.parameters[name].default))
-        super(cls, self).__init__(*args, **kwargs)
+        cls._ordinary.__init__(self, *args, **kwargs)  # type: ignore[attr-defined]
 
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     signature_of_all = signature.replace(parameters=[first, *signature.parameters.values(), *own])
@@ -108,7 +108,9 @@ class OnDask(BaseSparseBoost):
                 f"{space!r}."
             )
         for name, only in (("update", "auto"), ("template", "single"), ("corrective", True), ("blocks", 1)):
-            if hasattr(self, name) and not (isinstance(getattr(self, name), type(only)) and getattr(self, name) == only):
+            if hasattr(self, name) and not (
+                isinstance(getattr(self, name), type(only)) and getattr(self, name) == only
+            ):
                 raise ValueError(f"{type(self).__name__} needs {name}={only!r}, got {getattr(self, name)!r}.")
         self._limit()
 
@@ -125,7 +127,8 @@ class OnDask(BaseSparseBoost):
 
     def _ask(self, executor: DaskExecutor, blocks: list[tuple[Any, Any, Any]]) -> Problem:
         """The question of this fit, over blocks of rows on the cluster."""
-        plain = clone(self.to_local()).set_params(callbacks=None)
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
+        plain = self._ordinary(**{**parameters, "callbacks": None})
         raw = prepare.read_all(executor, blocks, plain)
         found = executor.map(prepare.facts, raw, [is_classifier(self)] * len(raw))
         facts = prepare.agreed(found)
@@ -211,7 +214,7 @@ class OnDask(BaseSparseBoost):
         float
             The score over all rows.
         """
-        parts = [part for part in compute(y, self.predict(X), sample_weight)]
+        parts = compute(y, self.predict(X), sample_weight)
         true, found, weight = (
             np.concatenate([np.asarray(block) for block in part]) if isinstance(part, (list, tuple)) else part
             for part in parts
@@ -266,7 +269,7 @@ DESCRIPTION = """
 class DaskSparseBoostClassifier(_Probabilities, SparseBoostClassifier):
     """`SparseBoostClassifier` over blocks of rows on a Dask cluster; the certificate is exact over all rows."""
 
-    __doc__ += DESCRIPTION.format(ordinary="SparseBoostClassifier")
+    __doc__ = (__doc__ or "") + DESCRIPTION.format(ordinary="SparseBoostClassifier")
     _ordinary = SparseBoostClassifier
 
 
@@ -274,7 +277,7 @@ class DaskSparseBoostClassifier(_Probabilities, SparseBoostClassifier):
 class DaskSparseBoostRegressor(OnDask, SparseBoostRegressor):
     """`SparseBoostRegressor` over blocks of rows on a Dask cluster; the certificate is exact over all rows."""
 
-    __doc__ += DESCRIPTION.format(ordinary="SparseBoostRegressor")
+    __doc__ = (__doc__ or "") + DESCRIPTION.format(ordinary="SparseBoostRegressor")
     _ordinary = SparseBoostRegressor
 
 
@@ -282,5 +285,5 @@ class DaskSparseBoostRegressor(OnDask, SparseBoostRegressor):
 class DaskMultiBoostClassifier(_Probabilities, MultiBoostClassifier):
     """`MultiBoostClassifier` over blocks of rows on a Dask cluster; the certificate is exact over all rows."""
 
-    __doc__ += DESCRIPTION.format(ordinary="MultiBoostClassifier")
+    __doc__ = (__doc__ or "") + DESCRIPTION.format(ordinary="MultiBoostClassifier")
     _ordinary = MultiBoostClassifier

@@ -13,6 +13,7 @@ import dask.config
 from dask.sizeof import sizeof
 from dask.utils import parse_timedelta
 from distributed import Client, Future, KilledWorker, get_client, wait
+from distributed.client import ClosedClientError
 
 from sparseboost.executor import Executor
 
@@ -29,7 +30,7 @@ class DaskExecutor(Executor):
     """Tasks on a Dask cluster; handles are futures.
 
     Nothing is scattered: every future follows from the user's data by tasks, so what a dead worker held is computed
-    again. `close` cancels what is left.
+    again. `close` lets go of what is left.
 
     Attributes
     ----------
@@ -43,8 +44,11 @@ class DaskExecutor(Executor):
         self._futures: WeakSet[Future] = WeakSet()
 
     def apply(self, function: Callable[..., Any], *sequences: Sequence[Any]) -> list[Future]:
-        self.sent += sum(sizeof(argument) for part in sequences for argument in part if not isinstance(argument, Future))
-        return self._kept(self.client.map(function, *sequences, key=PREFIX + function.__name__, pure=False))
+        self.sent += sum(
+            sizeof(argument) for part in sequences for argument in part if not isinstance(argument, Future)
+        )
+        with _one_clear_error():
+            return self._kept(self.client.map(function, *sequences, key=PREFIX + function.__name__, pure=False))
 
     def compute(self, parts: Sequence[Any]) -> list[Future]:
         """Handles of delayed objects."""
@@ -58,7 +62,8 @@ class DaskExecutor(Executor):
         futures = [handle for handle in handles if isinstance(handle, Future)]
         with _one_clear_error():
             self._wait(futures)
-            found = iter(self.client.gather(futures))
+            failed = next((future for future in futures if future.status == "error"), None)
+            found = iter(self.client.gather(futures if failed is None else [failed]))  # the first error in their order
         out = [next(found) if isinstance(handle, Future) else handle for handle in handles]
         self.received += sizeof(out)
         return out
@@ -92,10 +97,9 @@ class DaskExecutor(Executor):
                 raise TimeoutError(f"no worker for {patience:g} s") from None
 
     def close(self) -> None:
-        """Cancel everything that was begun here and is still known to the cluster."""
-        left = [future for future in self._futures if not future.cancelled()]
-        if left and self.client.status == "running":
-            self.client.cancel(left, force=True)
+        """Let go of everything that was begun here: what nobody wants is cancelled and forgotten by the cluster."""
+        for future in list(self._futures):
+            future.release()
 
 
 @contextmanager
@@ -108,10 +112,11 @@ def _one_clear_error() -> Iterator[None]:
             "The Dask cluster gave up on a block of rows that killed its workers again and again, most likely for want "
             "of memory: cut the data into more and smaller partitions, or give workers more memory."
         ) from error
-    except (CancelledError, OSError, TimeoutError) as error:
+    except (CancelledError, ClosedClientError, OSError, TimeoutError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ClusterLostError(
-            f"The Dask cluster was lost during fit ({str(error).splitlines()[0] if str(error) else type(error).__name__}"
-            f"); nothing was fitted. Start a cluster, give fit its client and call it again."
+            f"The Dask cluster was lost during fit ({reason}); nothing was fitted. Start a cluster, give fit its client "
+            f"and call it again."
         ) from error
 
 

@@ -44,8 +44,9 @@ def partitions(X: Any, y: Any, weight: Any, estimator: str) -> list[tuple[Any, A
 
 def _row_chunks(X: Any) -> tuple[int, ...] | None:
     """How many rows every block has, where that is known without computing it."""
-    chunks = X.chunks[0] if isinstance(X, da.Array) else (np.nan,)
-    return None if np.isnan(chunks).any() else chunks
+    if not isinstance(X, da.Array) or np.isnan(X.chunks[0]).any():
+        return None
+    return X.chunks[0]
 
 
 def _blocks(name: str, data: Any, rows: tuple[int, ...] | None) -> list[Any]:
@@ -56,7 +57,7 @@ def _blocks(name: str, data: Any, rows: tuple[int, ...] | None) -> list[Any]:
             raise ValueError(f"{name} must have {'two' if name == 'X' else 'one or two'} dimensions, got {data.ndim}.")
         if rows is not None and name != "X" and sum(rows) != data.shape[0] and not np.isnan(data.shape[0]):
             raise ValueError(f"X has {sum(rows)} rows and {name} {data.shape[0]}; they must have the same number.")
-        wanted = {axis: -1 for axis in range(1, data.ndim)}
+        wanted = dict.fromkeys(range(1, data.ndim), -1)
         return list(data.rechunk(wanted if rows is None else {0: rows, **wanted}).to_delayed().ravel())
     if hasattr(data, "to_delayed"):
         return list(data.to_delayed())

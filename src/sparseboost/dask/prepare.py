@@ -130,8 +130,6 @@ def bind(block: RawBlock, encoding: Encoding, total: float, space: HypothesisSpa
     return RowBlock(dictionary, y, weight / total)
 
 
-
-
 def lows(block: RawBlock, bound: RowBlock) -> Array:
     """Smallest value in every bin."""
     return smallest(block.X, bound.dictionary.bins)  # type: ignore[attr-defined]

@@ -81,7 +81,7 @@ class Score(Point):
 
     __slots__ = ()
 
-    def __add__(self, constant: Any) -> Score:  # type: ignore[override]
+    def __add__(self, constant: Any) -> Score:
         return Score(self.keys, self.coef, self.intercept + constant)
 
 
@@ -135,23 +135,29 @@ class RemoteProblem(Problem):
         return best_constant(self.loss, self._rows)
 
     @cached_property
-    def _losses(self) -> dict[str, Any]:
-        return {"score": None}
+    def _last(self) -> dict[str, Any]:
+        """What was measured at the last scores: objective and bound ask for the same."""
+        return {"score": None, "dual": None}
+
+    def _measured(self, score: Any, dual: Any = None) -> dict[str, Any]:
+        last = self._last
+        if last["score"] is not score or (dual is not None and last["dual"] is not dual):
+            found = self._aimed(score, dual)
+            values, imbalance = found.total(rows.measure)
+            last.update(score=score, dual=dual, values=values, imbalance=imbalance)
+        return last
+
+    def _aimed(self, score: Any, dual: Any) -> Dual:
+        given = [None] * len(self._rows) if dual is None else dual
+        return Dual(Aim(Point(*score), self.loss, self.driving_loss), given, self._rows)
 
     def mean_loss(self, loss: Loss, score: Any) -> float:
-        known = self._losses  # of the last scores asked for: objective and bound ask for the same
-        if known["score"] is not score:
-            known.clear()
-            known["score"] = score
-        if repr(loss) not in known:
-            known[repr(loss)] = float(self._rows.total(rows.loss_of, Point(*score), loss)[0])
-        return known[repr(loss)]
+        return float(self._measured(score)["values"][0 if loss == self.loss else 1])
 
     def dual_point(self, score: Any, dual: Any = None) -> Any:
-        given = [None] * len(self._rows) if dual is None else dual
-        found = Dual(Aim(Point(*score), self.loss, self.driving_loss), given, self._rows)
+        found = self._aimed(score, dual)
         if self.fit_intercept:
-            found.aim = found.aim._replace(imbalance=found.total(rows.imbalance_of)[0])
+            found.aim = found.aim._replace(imbalance=self._measured(score, dual)["imbalance"])
         return found
 
     def force(self, dual: Any) -> Any:

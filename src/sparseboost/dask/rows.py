@@ -56,14 +56,13 @@ class Aim(NamedTuple):
         return dual if self.imbalance is None else self.loss.balanced(block.y, dual, self.imbalance)
 
 
-def loss_of(block: RowBlock, point: Point, loss: Loss) -> tuple[Array]:
-    """Weighted loss."""
-    return (np.asarray(block.weight @ loss.value(block.y, point.scores(block))),)
-
-
-def imbalance_of(block: RowBlock, aim: Aim, given: Array | None) -> tuple[Array]:
-    """The sums that balancing a dual point needs."""
-    return (aim.loss.imbalance(block.y, aim.dual(block, given), block.weight),)
+def measure(block: RowBlock, aim: Aim, given: Array | None) -> tuple[Array, Array]:
+    """Weighted loss and driving loss, and the sums that balancing the dual point needs."""
+    score = aim.point.scores(block)
+    dual = aim.driving.gradient(block.y, score) if given is None else given
+    value = block.weight @ aim.loss.value(block.y, score)
+    driving = value if aim.driving == aim.loss else block.weight @ aim.driving.value(block.y, score)
+    return np.array([value, driving]), aim.loss.imbalance(block.y, dual, block.weight)
 
 
 def correlations(block: RowBlock, aim: Aim, given: Array | None, keys: Array | None) -> tuple[Array, Array]:

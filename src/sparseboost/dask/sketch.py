@@ -17,7 +17,8 @@ from sparseboost.hypotheses.stump_bins import _layout as layout
 from sparseboost.hypotheses.stumps import LARGEST_BINS, Stumps
 
 Array = np.ndarray
-FINENESS = 8  # bins of a summary per bin wanted: a merged edge is off by at most an eighth of a bin per merge
+FINENESS = 16  # bins of a summary per bin wanted: an edge is off by at most a sixteenth of a bin per merge
+FEWEST = 1024  # inputs with fewer values than this are summarised without loss
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Merge:
 
 def most_values(space: Stumps) -> int:
     """How many values per input a sketch has room for."""
-    return LARGEST_BINS if space.thresholds == "exact" else FINENESS * space.n_bins
+    return LARGEST_BINS if space.thresholds == "exact" else max(FINENESS * space.n_bins, FEWEST)
 
 
 def shared_bins(found: Sketch, m: int, space: Stumps) -> SummedBins:

@@ -26,15 +26,26 @@ FIRST_BALANCE = 10  # steps before the sharpness is first adapted; the next time
 LATER = 1.3
 SHARE_BESIDE_SCORES = 0.1  # rows are tied this much softer than scores that are split off
 STEPS_PER_CHECK = 20
+LONGEST_CHAIN = 100  # steps after which states that stay with their blocks are fetched once: what a block that is lost
+# has to repeat does not grow without end
 FALLS_ENOUGH, FALLS_SOME = 0.2, 0.8  # shares of the gap at the last restart that call for the next one
 LONGEST_SHARE = 0.36  # of all steps, without a restart
 PRECISION = 0.1  # inner minimisations stop at this share of the residuals
 
 
 class Partition(ABC):
-    """How rows are cut into blocks, and where these are."""
+    """How rows are cut into blocks, and where these are.
+
+    Attributes
+    ----------
+    executor : Executor
+        Does the work where the blocks are.
+    steps_per_look : int
+        How many steps on a smooth loss are taken between two looks at the gap, which may cost more than a step.
+    """
 
     executor: Executor
+    steps_per_look: int = 1
 
     @abstractmethod
     def cut(self, problem: Problem, ensemble: Ensemble) -> list[Any]:
@@ -131,6 +142,7 @@ class ADMM(Corrector):
         self.adapt = adapt
         self.relaxation = relaxation
         self.dual: Any = None  # of the last run, where the loss has kinks
+        self.balanced: float | None = None  # sharpness at the end of the last run
 
     def check(self, problem: Problem) -> None:
         if not isinstance(problem.penalty, Norm):
@@ -150,8 +162,9 @@ class ADMM(Corrector):
     def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
         if ensemble.size == 0 and not problem.fit_intercept:
             return Corrected(ensemble, score, 0.0, True, self.dual)
-        found = _Consensus(self, problem, ensemble).run(target, monitor)
-        self.dual = found.dual
+        consensus = _Consensus(self, problem, ensemble)
+        found = consensus.run(target, monitor)
+        self.dual, self.balanced = found.dual, consensus.signal.sharpness
         return found
 
 
@@ -171,7 +184,7 @@ class _Consensus:
         energy = np.sum(self.executor.map(row_blocks.energy, self.blocks), axis=0)[:, None]
         share = np.maximum(energy, 1e-12 * energy.max(initial=1e-300)) / len(self.blocks)
         share *= SHARE_BESIDE_SCORES if self.kinks else 1.0
-        sharpness = admm.sharpness * (problem.driving_loss.curvature or 1.0)
+        sharpness = admm.balanced or admm.sharpness * (problem.driving_loss.curvature or 1.0)
         self.signal = Signal(start, sharpness, share, admm.relaxation)
         self.total, self.count, self.steps = np.zeros_like(start), 0, 0  # of the offers since the last restart
         self.restart_gap, self.last_gap = np.inf, np.inf
@@ -192,7 +205,8 @@ class _Consensus:
             states = self._apply(row_blocks.step, states)
             meter = self._agree(states)
             if not self.kinks:
-                self._look(states, self.signal.consensus, False)
+                if self.steps % self.partition.steps_per_look == 0:
+                    self._look(states, self.signal.consensus, False)
                 if self.steps >= next_balance:
                     next_balance = int(LATER * next_balance) + 1
                     self._balance(meter)
@@ -202,16 +216,18 @@ class _Consensus:
         return Corrected(ensemble, ensemble.score(), max(before - self.upper, 0.0), stalled, dual)
 
     def _apply(self, function: Any, *sequences: Sequence[Any]) -> list[Any]:
-        """Handles of function(block, …, signal)."""
+        """Handles of function(block, …, signal); states of a smooth loss are small, and travel as they are."""
         if function is row_blocks.step:
             sequences = (*sequences, [self.signal] * len(self.blocks))
         elif function is row_blocks.begin:
             sequences = ([self.signal] * len(self.blocks), *sequences)
-        return self.executor.apply(function, self.blocks, *sequences)
+        stay = self.kinks and (self.steps + 1) % LONGEST_CHAIN
+        return (self.executor.apply if stay else self.executor.map)(function, self.blocks, *sequences)
 
     def _agree(self, states: list[Any]) -> Meter:
         """Z ← prox of the mean of the offers."""
-        offers, meters = zip(*self.executor.map(row_blocks.offer, states), strict=True)
+        found = self.executor.map(row_blocks.offer, states) if self.kinks else map(row_blocks.offer, states)
+        offers, meters = zip(*found, strict=True)
         mean = np.mean(offers, axis=0)
         self.total, self.count, self.steps = self.total + mean, self.count + 1, self.steps + 1
         before, consensus = self.signal.consensus, self._consensus(mean)
