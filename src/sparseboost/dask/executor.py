@@ -115,8 +115,8 @@ def _one_clear_error() -> Iterator[None]:
     except (CancelledError, ClosedClientError, OSError, TimeoutError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ClusterLostError(
-            f"The Dask cluster was lost during fit ({reason}); nothing was fitted. Start a cluster, give fit its client "
-            f"and call it again."
+            f"The Dask cluster was lost during fit ({reason}); nothing was fitted. Start a cluster, give fit its "
+            f"client and call it again."
         ) from error
 
 
