@@ -11,7 +11,8 @@ import scipy.sparse as sp
 
 from sparseboost.dask import rows
 from sparseboost.dask.dictionaries import RemoteFeatures
-from sparseboost.dask.problem import RemoteProblem, Rows
+from sparseboost.dask.problem import Near, RemoteProblem, Rows
+from sparseboost.dask.rows import Point
 from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Candidates, Columns, Dictionary, Hypothesis
 from sparseboost.monitors import Monitor
@@ -24,11 +25,13 @@ Array = np.ndarray
 ENTRY_BYTES = 12  # of a stored entry: its value and its row
 
 
-class Gathered(Dictionary):
+class Gathered(Dictionary, Near):
     """Hypotheses whose columns were brought here; others are brought when they are asked for."""
 
     def __init__(self, source: Dictionary, blocks: Rows) -> None:
         self._source, self._rows = source, blocks
+        parts = blocks.map(rows.targets_and_weights)
+        self.y, self.weight = (np.concatenate(part) for part in zip(*parts, strict=True))
         self._keys = np.empty(0, dtype=np.int64)
         self._columns: Columns | None = None
 
@@ -48,6 +51,13 @@ class Gathered(Dictionary):
         place = order[np.searchsorted(self._keys, keys, sorter=order)]
         matrix = self._columns.matrix[:, place]
         return Columns(matrix if sp.issparse(matrix) else np.asfortranarray(matrix))
+
+    def scores(self, point: Point) -> Array | None:
+        if not np.isin(point.keys, self._keys).all():
+            return None
+        if point.keys.size == 0:
+            return np.tile(np.asarray(point.intercept, dtype=float), (self.y.shape[0], 1))
+        return self.columns(point.keys).dot(point.coef) + point.intercept
 
     def forget_others(self, keys: Array) -> None:
         """Keep these columns only."""
@@ -121,7 +131,7 @@ class GatherOrAgree(Corrector):
         assert isinstance(problem, RemoteProblem)
         if self._bytes(problem, ensemble) > self._limit:
             self.name = ADMM.name
-            self._gathered = self._own = None
+            self._gathered = self._own = self._rows.near = None
             return self._consensus.run(problem, ensemble, score, target, monitor)
         self.name = self._local.name
         own = self._here(problem)
@@ -142,11 +152,9 @@ class GatherOrAgree(Corrector):
     def _here(self, problem: RemoteProblem) -> Problem:
         """The problem on gathered columns."""
         if self._own is None:
-            parts = self._rows.map(rows.targets_and_weights)
-            y, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-            self._gathered = Gathered(problem.dictionary, self._rows)
+            here = self._gathered = self._rows.near = Gathered(problem.dictionary, self._rows)
             self._own = Problem(
-                problem.loss, problem.penalty, problem.alpha, self._gathered, y, weight, problem.fit_intercept
+                problem.loss, problem.penalty, problem.alpha, here, here.y, here.weight, problem.fit_intercept
             )
         if self._own.smooth_loss != problem.smooth_loss:
             self._own = replace(self._own, smooth_loss=problem.smooth_loss)

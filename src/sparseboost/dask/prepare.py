@@ -38,7 +38,6 @@ class RawBlock:
     y: Array
     weight: Array
     names: list[Any] | None
-    has_weights: bool
 
 
 class Facts(NamedTuple):
@@ -56,7 +55,7 @@ def read(X: Any, y: Any, weight: Any, model: Any, place: int) -> RawBlock:
     """Validate one partition."""
     names = list(X.columns) if hasattr(X, "columns") else None
     if X.shape[0] == 0:  # filters leave empty partitions; there is nothing to check in them
-        return RawBlock(np.empty((0, X.shape[1])), np.asarray(y), np.empty(0), names, weight is not None)
+        return RawBlock(np.empty((0, X.shape[1])), np.asarray(y), np.empty(0), names)
     given = np.asarray(y)
     if given.shape[0] != X.shape[0]:
         raise ValueError(
@@ -68,8 +67,10 @@ def read(X: Any, y: Any, weight: Any, model: Any, place: int) -> RawBlock:
         check_classification_targets(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
-    checked = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
-    return RawBlock(X, y, checked, names, weight is not None)
+    if weight is None or np.any(weight):  # a partition may have no weight at all
+        weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
+    checked = np.asarray(weight, dtype=np.float64).ravel()
+    return RawBlock(X, y, checked, names)
 
 
 def read_all(executor: DaskExecutor, blocks: Sequence[tuple[Any, Any, Any]], model: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,17 @@ PASSES = 10  # 64^10 is more than double precision tells apart
 MOST_VALUES = 1000  # of a target that is described by counts
 
 
+class Near(ABC):
+    """Targets, weights and some columns of all rows in this process: scores that need no others are computed here."""
+
+    y: Array
+    weight: Array
+
+    @abstractmethod
+    def scores(self, point: Point) -> Array | None:
+        """Scores of all rows, or None where they need columns that are not here."""
+
+
 class Rows:
     """All blocks of rows.
 
@@ -33,12 +45,18 @@ class Rows:
         The blocks.
     sizes : sequence of int
         How many rows each has.
+
+    Attributes
+    ----------
+    near : Near or None
+        Targets and active columns of all rows, where they were gathered.
     """
 
     def __init__(self, executor: Executor, blocks: Sequence[Any], sizes: Sequence[int]) -> None:
         self.executor = executor
         self.blocks = list(blocks)
         self.sizes = list(sizes)
+        self.near: Near | None = None
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -62,6 +80,7 @@ class Dual:
     def __init__(self, aim: Aim, given: Sequence[Any], rows: Rows) -> None:
         self.aim, self.given, self.rows = aim, given, rows
         self.sums: Array | None = None  # that the best scale needs; every look at hypotheses brings them
+        self.here: Array | None = None  # all of it, where scores are known here
 
     def total(self, function: Callable[..., tuple[Any, ...]], *common: Any) -> tuple[Any, ...]:
         """Sums of function(block, aim, given, *common) over all blocks."""
@@ -127,6 +146,11 @@ class RemoteProblem(Problem):
         assert self.rows is not None
         return self.rows
 
+    @property
+    def _near(self) -> Near:
+        assert self._rows.near is not None
+        return self._rows.near
+
     @cached_property
     def start(self) -> Array:
         """Intercept of the empty model."""
@@ -142,9 +166,14 @@ class RemoteProblem(Problem):
     def _measured(self, score: Any, dual: Any = None) -> dict[str, Any]:
         last = self._last
         if last["score"] is not score or (dual is not None and last["dual"] is not dual):
-            found = self._aimed(score, dual)
-            values, imbalance = found.total(rows.measure)
-            last.update(score=score, dual=dual, values=values, imbalance=imbalance)
+            found, near = self._aimed(score, dual), self._rows.near
+            scores = near.scores(score) if near is not None and dual is None else None
+            if near is not None and scores is not None:
+                here = found.aim.driving.gradient(near.y, scores)
+                values, imbalance = rows.measured(found.aim, near.y, near.weight, scores, here)
+            else:
+                here, (values, imbalance) = None, found.total(rows.measure)
+            last.update(score=score, dual=dual, values=values, imbalance=imbalance, here=here)
         return last
 
     def _aimed(self, score: Any, dual: Any) -> Dual:
@@ -155,9 +184,12 @@ class RemoteProblem(Problem):
         return float(self._measured(score)["values"][0 if loss == self.loss else 1])
 
     def dual_point(self, score: Any, dual: Any = None) -> Any:
-        found = self._aimed(score, dual)
+        found, measured = self._aimed(score, dual), self._measured(score, dual)
+        found.here = measured["here"]
         if self.fit_intercept:
-            found.aim = found.aim._replace(imbalance=self._measured(score, dual)["imbalance"])
+            found.aim = found.aim._replace(imbalance=measured["imbalance"])
+            if found.here is not None:
+                found.here = self.loss.balanced(self._near.y, found.here, measured["imbalance"])
         return found
 
     def force(self, dual: Any) -> Any:
@@ -167,7 +199,9 @@ class RemoteProblem(Problem):
         return self.loss.scale_within(dual.sums, limit)
 
     def dual_value(self, dual: Any, scale: float) -> float:
-        return float(dual.total(rows.dual_values, scale)[0])
+        if dual.here is None:
+            return float(dual.total(rows.dual_values, scale)[0])
+        return -float(self._near.weight @ self.loss.conjugate(self._near.y, scale * dual.here))
 
 
 def best_constant(loss: Loss, blocks: Rows) -> Array:

@@ -60,9 +60,14 @@ def measure(block: RowBlock, aim: Aim, given: Array | None) -> tuple[Array, Arra
     """Weighted loss and driving loss, and the sums that balancing the dual point needs."""
     score = aim.point.scores(block)
     dual = aim.driving.gradient(block.y, score) if given is None else given
-    value = block.weight @ aim.loss.value(block.y, score)
-    driving = value if aim.driving == aim.loss else block.weight @ aim.driving.value(block.y, score)
-    return np.array([value, driving]), aim.loss.imbalance(block.y, dual, block.weight)
+    return measured(aim, block.y, block.weight, score, dual)
+
+
+def measured(aim: Aim, y: Array, weight: Array, score: Array, dual: Array) -> tuple[Array, Array]:
+    """What `measure` gives, from scores."""
+    value = weight @ aim.loss.value(y, score)
+    driving = value if aim.driving == aim.loss else weight @ aim.driving.value(y, score)
+    return np.array([value, driving]), aim.loss.imbalance(y, dual, weight)
 
 
 def correlations(block: RowBlock, aim: Aim, given: Array | None, keys: Array | None) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ from pathlib import Path
 EXPERIMENTS = {
     "grubb2011": "Naive, repeated and residual projection on planning, ranking and classes: Figures 1 to 3 of Grubb & "
     "Bagnell (2011)",
-    "multiboost2012": "Test error against distinct hypotheses for three norms and SAMME on four sets of many classes, after "
+    "multiboost2012": "Test error against distinct hypotheses for three norms and SAMME, many classes, after "
     "Paisitkriangkrai, Shen & van den Hengel (2012)",
     "xi2009": "AdaBoost beside AdaBoost+L1 on five data sets: Tables 1 and 2, Figures 2 and 3 of Xi et al. (2009)",
 }
