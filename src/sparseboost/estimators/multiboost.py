@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -247,6 +248,13 @@ class MultiBoostClassifier(ClassifierMixin, BaseSparseBoost):
         labels = None if self.class_weight is None else y
         return X, codes[:, None].astype(float), self._make_loss(self.classes_.size), labels
 
+    def _pose(self, X: Any, target: Array, loss: Loss, weight: Array) -> Problem:
+        used = weight > 0  # an example without weight must not even add a threshold
+        if isinstance(self.blocks, (int, np.integer)) and 0 < used.sum() < used.size:
+            X = X.tocsr() if sp.issparse(X) else X
+            X, target, weight = X[used], target[used], weight[used]
+        return super()._pose(X, target, loss, weight)
+
     def _n_classes(self) -> int:
         return self.classes_.size
 
@@ -323,7 +331,8 @@ class MultiBoostClassifier(ClassifierMixin, BaseSparseBoost):
         ndarray of shape (n_samples, n_classes)
             Probability of every class.
         """
-        return self._make_loss(self.classes_.size).decode(self._decision(X))
+        score = self._decision(X)
+        return self._make_loss(self.classes_.size).decode(score)
 
     def predict(self, X: Any) -> Array:
         """Class with the largest score.
@@ -338,7 +347,8 @@ class MultiBoostClassifier(ClassifierMixin, BaseSparseBoost):
         ndarray of shape (n_samples,)
             Predicted classes.
         """
-        return self.classes_[self._decision(X).argmax(axis=1)]
+        score = self._decision(X)
+        return self.classes_[score.argmax(axis=1)]
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield the predictions of the model as it was before each round and at the end."""
