@@ -25,9 +25,7 @@ CHECKED = [
     MultiBoostClassifier(),
     MultiBoostClassifier("hinge", "l1", nu=0.03, hypotheses="features", tol=1e-2, max_rounds=3),
 ]
-NO_CONSTANT = (
-    "without an intercept no sum of ±1 stumps is a constant: one class cannot be predicted everywhere"
-)
+NO_CONSTANT = "without an intercept no sum of ±1 stumps is a constant: one class cannot be predicted everywhere"
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -26,7 +26,7 @@ from sparseboost.hypotheses import Context, Features
 from sparseboost.hypotheses.stumps import Stumps
 from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
-from sparseboost.solvers import Corrector
+from sparseboost.solvers import Corrector, Newton, StumpBlocks
 
 Array = np.ndarray
 OWN = ("client", "gather_limit")
@@ -174,7 +174,12 @@ class OnDask(BaseSparseBoost):
         assert isinstance(problem, RemoteProblem)
         assert problem.rows is not None
         limit = 0 if getattr(self, "solver", "auto") == "admm" else self._limit()
-        return GatherOrAgree(lambda: super(OnDask, self)._corrector(problem), problem.rows, limit)
+
+        def make() -> Corrector:
+            found = super(OnDask, self)._corrector(problem)
+            return Newton() if isinstance(found, StumpBlocks) else found  # columns are gathered, not codes
+
+        return GatherOrAgree(make, problem.rows, limit)
 
     # -- using a fitted model -------------------------------------------------------------------------------
 
