@@ -189,6 +189,12 @@ def test_the_current_client_or_a_local_cluster_is_used(client):
     np.testing.assert_array_equal(one.coef_, DaskMultiBoostClassifier(nu=0.02, client=client).fit(cut(X), cut(y)).coef_)
 
 
+def test_without_any_client_there_is_a_local_cluster():
+    X, y = data("multiboost")
+    far = DaskMultiBoostClassifier(nu=0.02, hypotheses="features").fit(cut(X), cut(y))
+    agree(far, MultiBoostClassifier(nu=0.02, hypotheses="features").fit(X, y), X)
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"penalty": "l2"}, "needs a penalty that leaves hypotheses out"),
     ({"alpha": 0.0}, "needs a penalty that leaves hypotheses out"),

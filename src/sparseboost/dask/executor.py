@@ -84,7 +84,8 @@ class DaskExecutor(Executor):
         deserted: float | None = None
         while True:
             try:
-                wait(futures, timeout=POLL)
+                with self.client.as_current():  # `wait` asks the current client, which may be another one
+                    wait(futures, timeout=POLL)
                 return
             except TimeoutError:
                 if self.client.status != "running":
