@@ -37,11 +37,11 @@ def test_meets_the_papers_updates_at_the_optimum(case: LossCase, penalty: Penalt
 
 
 @pytest.mark.parametrize("case", SMOOTH, ids=name)
-@pytest.mark.parametrize("largest", [0, 3000])
-def test_never_rises_on_columns_or_on_the_gram_matrix(
+@pytest.mark.parametrize("largest", [0, 10**9])
+def test_never_rises_on_columns_or_on_the_hessian(
     case: LossCase, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LARGEST_GRAM", largest)
+    monkeypatch.setattr(module, "LARGEST_HESSIAN", largest)
     for seed, penalty in enumerate(NORMS):
         problem = random_problem(case, penalty, seed + 16, m=25, n=5)
         ensemble = full_ensemble(problem)
@@ -53,15 +53,3 @@ def test_never_rises_on_columns_or_on_the_gram_matrix(
             ensemble, score, before = found.ensemble, found.score, after
 
 
-def test_cached_inner_products_are_those_of_the_columns(rng: np.random.Generator) -> None:
-    case = next(case for case in LOSSES if case.loss.quadratic)
-    problem = random_problem(case, L1L2(), 4, m=20, n=8)
-    cache = GramCache()
-    everything = full_ensemble(problem)
-    truth = everything.columns.inner(problem.weight)
-    for keys in ([3, 1], [1, 5, 3], [0, 1, 2, 7], [7, 3, 0]):
-        mask = np.isin(everything.keys, keys)
-        part = everything.keep(mask)
-        np.testing.assert_allclose(cache.inner(problem, part), truth[np.ix_(mask, mask)], atol=1e-13)
-    other = replace(problem, weight=np.roll(problem.weight, 1))
-    np.testing.assert_allclose(cache.inner(other, everything), everything.columns.inner(other.weight), atol=1e-13)

@@ -13,6 +13,7 @@ import numpy as np
 
 from sparseboost.hypotheses.base import Array, Candidates, Context, DualNorm, Enumerable, Rank
 from sparseboost.hypotheses.columns import Columns
+from sparseboost.hypotheses.pricing import Pricing
 
 BLOCK_ENTRIES = 1_000_000  # of one block: large enough to forget the call, and a temporary copy of 8 MB
 
@@ -59,6 +60,7 @@ class BlockDictionary(Enumerable):
         self.n_jobs = context.n_jobs
         self._context = context
         self._cost = cost
+        self._pricing = Pricing(self.lengths)
 
     @abstractmethod
     def columns(self, keys: Array) -> Columns: ...
@@ -73,10 +75,43 @@ class BlockDictionary(Enumerable):
         exclude: Array | None = None,
         rank: Rank | None = None,
     ) -> Candidates:
+        due = self._pricing.due(force, dual_norm, above * self._cost) if above > 0.0 else None
+        if due is not None:
+            return self._search_some(due, force, dual_norm, count, above=above, exclude=exclude, rank=rank)
         correlation = self.correlate(force)
-        violation = dual_norm(correlation) / self._cost
+        size = dual_norm(correlation)
+        violation = size / self._cost
+        if above > 0.0:
+            self._pricing.saw(None, size, force, dual_norm)
         keys = choose(correlation, violation, count, above=above, exclude=exclude, rank=rank)
         return Candidates(keys, float(violation.max(initial=0.0)), correlation)
+
+    def _search_some(
+        self,
+        due: Array,
+        force: Array,
+        dual_norm: DualNorm,
+        count: int,
+        *,
+        above: float,
+        exclude: Array | None,
+        rank: Rank | None,
+    ) -> Candidates:
+        """`search` where all others are known to stay at or below the level."""
+        correlation = self.correlate_some(due, force)
+        size = dual_norm(correlation)
+        self._pricing.saw(due, size, force, dual_norm)
+        violation = size / self._cost[due]
+        rest = due if exclude is None else due[np.isin(due, exclude, invert=True)]
+        where = np.searchsorted(due, rest)
+        best = choose(
+            correlation[where],
+            violation[where],
+            count,
+            above=above,
+            rank=None if rank is None else lambda places, some: rank(rest[places], some),
+        )
+        return Candidates(rest[best], max(float(violation.max(initial=0.0)), self._pricing.most(self._cost)))
 
     def cost(self, keys: Array) -> Array:
         return self._cost[keys]
@@ -84,6 +119,7 @@ class BlockDictionary(Enumerable):
     def at_cost(self, cost: Array) -> BlockDictionary:
         other = copy.copy(self)
         other._cost = np.asarray(cost, dtype=float)
+        other._pricing = Pricing(other.lengths)
         return other
 
     def correlate(self, force: Array) -> Array:
@@ -95,6 +131,17 @@ class BlockDictionary(Enumerable):
 
         self.in_threads(one, self.parts(self.size))
         return out
+
+    def correlate_some(self, keys: Array, force: Array) -> Array:
+        """`correlate` of some hypotheses only."""
+        out = np.empty((keys.size, force.shape[1]))
+        for part in self.parts(keys.size):
+            out[part] = self.columns(keys[part]).correlate(force)
+        return out
+
+    def lengths(self) -> Array:
+        """‖h_j‖ over the examples, of every hypothesis."""
+        return np.sqrt(self.energy(np.ones(self.n_examples)))
 
     def split_correlate(self, keys: Array, up: Array, down: Array) -> tuple[Array, Array]:
         plus, minus = np.empty((keys.size, up.shape[1])), np.empty((keys.size, up.shape[1]))

@@ -53,28 +53,20 @@ class Columns:
         """Σ_i weight_i h_j(x_i) h_l(x_i) of every pair of columns, shape (n, n)."""
         if not sp.issparse(self.matrix):
             return self.matrix.T @ (self.matrix * weight[:, None])
-        rows = self._by_rows
-        out = np.zeros((self.size, self.size))
-        kernels.columns.sparse_inner(rows.data, rows.indices, rows.indptr, weight, out)
-        return out + np.triu(out, 1).T
-
-    def cross(self, other: Columns, weight: Array) -> Array:
-        """Σ_i weight_i h_j(x_i) g_l(x_i) of every pair with the other's columns, shape (n, n of the other)."""
-        if sp.issparse(self.matrix):
-            return (self.matrix.T @ other.matrix.multiply(weight[:, None])).toarray()
-        return self.matrix.T @ (other.matrix * weight[:, None])
+        rows, out = self.by_rows, np.zeros((self.size, self.size))
+        kernels.columns.sparse_inner(rows.data, rows.indices, rows.indptr, weight, np.arange(self.size), 0, out)
+        return out
 
     @cached_property
-    def _by_rows(self) -> Any:
-        rows = self.matrix.tocsr()
-        rows.sort_indices()
-        return rows
+    def by_rows(self) -> Any:
+        """The same sparse matrix, stored by rows."""
+        return self.matrix.tocsr()
 
-    def energies(self, weights: Array) -> Array:
-        """Σ_i weights_ir h_j(x_i)² of every column and output, shape (n, k)."""
-        out = np.empty((self.size, weights.shape[1]))
-        kernels.columns.energies(*self.flat, weights, out)
-        return out
+    def rows(self, rows: Array) -> Columns:
+        """The columns on some of the examples."""
+        if sp.issparse(self.matrix):
+            return Columns(self.by_rows[rows].tocsc())
+        return Columns(np.asfortranarray(self.matrix[rows]))
 
     def energy(self, weight: Array) -> Array:
         """Σ_i s_i h_j(x_i)² of every column."""
@@ -107,3 +99,4 @@ class Columns:
         if np.all(mask):
             return self
         return Columns(self.matrix[:, mask] if sp.issparse(self.matrix) else np.asfortranarray(self.matrix[:, mask]))
+

@@ -117,6 +117,23 @@ class FeatureDictionary(BlockDictionary):
             out = np.sum(self.in_threads(by_rows, ranges(self.n_examples, self.size)), axis=0)
         return out
 
+    def correlate_some(self, keys: Array, force: Array) -> Array:
+        if not sp.issparse(self.X):
+            return super().correlate_some(keys, force)
+        out = np.empty((keys.size, force.shape[1]))
+        kernels.columns.correlate_some(self.X.data, self.X.indices, self.X.indptr, keys, np.ascontiguousarray(force), out)
+        return out
+
+    def lengths(self) -> Array:
+        out = np.empty(self.size)
+        if sp.issparse(self.X):
+            kernels.columns.lengths(self.X.data, self.X.indptr, out)
+            return out
+        for part in self.parts(self.size):
+            block = self.X[:, part]
+            out[part] = np.einsum("ij,ij->j", block, block, dtype=np.float64)
+        return np.sqrt(out)
+
     def parts(self, length: int) -> Iterator[slice]:
         if sp.issparse(self.X):
             return ranges(length, self.X.nnz // max(self.size, 1))

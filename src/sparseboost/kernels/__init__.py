@@ -8,6 +8,7 @@ from types import ModuleType
 _MODULES = (
     "classes",
     "columns",
+    "descent",
     "elementary",
     "pointwise",
     "products",

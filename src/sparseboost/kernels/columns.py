@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-from sparseboost.kernels.compile import compiled_sum
+import math
+
+from sparseboost.kernels.compile import compiled_inside, compiled_sum
+
+
+@compiled_inside
+def _correlate_column(data, indices, start, stop, force, out):
+    k = force.shape[1]
+    if k == 1:
+        total = 0.0
+        for p in range(start, stop):
+            total += data[p] * force[indices[p], 0]
+        out[0] = total
+        return
+    for r in range(k):
+        out[r] = 0.0
+    for p in range(start, stop):
+        x, line = data[p], force[indices[p]]
+        for r in range(k):
+            out[r] += x * line[r]
 
 
 @compiled_sum
 def correlate(data, indices, indptr, force, out, first, last):
     """out[j] = Σ_i x_ij force[i] for sparse columns first ≤ j < last."""
-    k = force.shape[1]
     for j in range(first, last):
-        if k == 1:
-            total = 0.0
-            for p in range(indptr[j], indptr[j + 1]):
-                total += data[p] * force[indices[p], 0]
-            out[j, 0] = total
-            continue
-        for r in range(k):
-            out[j, r] = 0.0
+        _correlate_column(data, indices, indptr[j], indptr[j + 1], force, out[j])
+
+
+@compiled_sum
+def correlate_some(data, indices, indptr, keys, force, out):
+    """out[p] = Σ_i x_ij force[i] for sparse columns j = keys[p]."""
+    for p in range(keys.size):
+        _correlate_column(data, indices, indptr[keys[p]], indptr[keys[p] + 1], force, out[p])
+
+
+@compiled_sum
+def lengths(data, indptr, out):
+    """out[j] = ‖x_j‖ of sparse columns."""
+    for j in range(indptr.size - 1):
+        total = 0.0
         for p in range(indptr[j], indptr[j + 1]):
-            x = data[p]
-            i = indices[p]
-            for r in range(k):
-                out[j, r] += x * force[i, r]
+            total += float(data[p]) * data[p]
+        out[j] = math.sqrt(total)
 
 
 @compiled_sum
@@ -48,27 +71,18 @@ def split_correlate(data, indices, indptr, up, down, plus, minus):
 
 
 @compiled_sum
-def energies(data, indices, indptr, weights, out):
-    """out[j, r] = Σ_i weights[i, r] x_ij² for all columns; a dense matrix in column order has an empty `indices`."""
-    k = weights.shape[1]
-    dense = indices.size == 0
-    for j in range(indptr.size - 1):
-        for r in range(k):
-            out[j, r] = 0.0
-        start = indptr[j]
-        for p in range(start, indptr[j + 1]):
-            i = p - start if dense else indices[p]
-            square = data[p] * data[p]
-            for r in range(k):
-                out[j, r] += square * weights[i, r]
+def sparse_inner(data, indices, indptr, weight, place, first, out):
+    """Add Σ_i weight_i x_ij x_il to out[place_j, place_l − first], from the rows of a CSR matrix.
 
-
-@compiled_sum
-def sparse_inner(data, indices, indptr, weight, out):
-    """Add Σ_i weight_i x_ij x_il to the upper triangle of out, from the rows of a CSR matrix."""
+    A negative place leaves a column out; l runs over the columns whose place is at least `first`.
+    """
     for i in range(indptr.size - 1):
         for p in range(indptr[i], indptr[i + 1]):
+            l = place[indices[p]] - first
+            if l < 0:
+                continue
             x = weight[i] * data[p]
-            line = out[indices[p]]
-            for q in range(p, indptr[i + 1]):
-                line[indices[q]] += x * data[q]
+            for q in range(indptr[i], indptr[i + 1]):
+                j = place[indices[q]]
+                if j >= 0:
+                    out[j, l] += x * data[q]

@@ -1,55 +1,120 @@
-"""Inner products of columns that a fit, or a whole path of fits, has met."""
+"""The Hessian of the loss in the weights of the active hypotheses, kept up to date from step to step."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from sparseboost.ensemble import Ensemble
-from sparseboost.hypotheses import Dictionary
 from sparseboost.problem import Problem
+from sparseboost.solvers.panel import Panel, places
 
 Array = np.ndarray
-MOST_KEYS = 4000
+STALE = 0.03  # share of an output's curvature that may have changed before everything is computed anew
+NEGLIGIBLE = 0.03  # of the mean curvature of a class: examples below it are left out of its part of the Hessian
+Pairs = list[tuple[int, int, int]]  # outputs r, s and a sign
 
 
 class GramCache:
-    """Σ_i s_i h_j(x_i) h_l(x_i) of every pair of hypotheses that was active, for losses of constant curvature."""
+    r"""H[j, r, s, l] = Σ_i h_i,rs x_ij x_il of the active columns, with the curvature h of this or an earlier step.
+
+    A Newton step needs the gradient to be exact, and the Hessian only to be close: it is computed anew when the mean
+    curvature of an output has changed. Until then only columns that are new are multiplied.
+    """
 
     def __init__(self) -> None:
-        self._owner: tuple[Any, Any] = (None, None)
+        self._owner: tuple[Any, ...] = ()
+        self._local: Array | None = None
+        self._panel = Panel()
         self._forget()
 
     def _forget(self) -> None:
-        self._place: dict[int, int] = {}
-        self._matrix = np.empty((0, 0))
+        self._keys = np.empty(0, dtype=np.int64)
+        self._hessian = np.empty((0, 0, 0, 0))  # in the panel's columns, those of ones first
 
-    def inner(self, problem: Problem, ensemble: Ensemble) -> Array:
-        """Inner products of the active hypotheses, shape (n, n); only new pairs are computed."""
-        owner = (problem.dictionary, problem.weight)
-        if self._owner[0] is not owner[0] or self._owner[1] is not owner[1]:
-            self._forget()
-            self._owner = owner
-        fresh = np.array([int(key) not in self._place for key in ensemble.keys], dtype=bool)
-        if len(self._place) + fresh.sum() > MOST_KEYS:
-            self._forget()
-            fresh[:] = True
-        if np.any(fresh):
-            self._extend(problem.dictionary, problem.weight, ensemble, fresh)
-        places = np.array([self._place[int(key)] for key in ensemble.keys], dtype=np.intp)
-        return self._matrix[np.ix_(places, places)]
+    def known(self, problem: Problem, ensemble: Ensemble, local: Array) -> Array:
+        """Which active columns need no products any more at this curvature."""
+        self._follow(problem, local)
+        return np.isin(ensemble.keys, self._keys)
 
-    def _extend(self, dictionary: Dictionary, weight: Array, ensemble: Ensemble, fresh: Array) -> None:
-        known = np.fromiter(self._place, dtype=np.int64, count=len(self._place))
-        new = ensemble.columns.keep(fresh)
-        n = known.size
-        grown = np.empty((n + new.size, n + new.size))
-        grown[:n, :n] = self._matrix
-        grown[n:, n:] = new.inner(weight)
-        if n:
-            cross = dictionary.columns(known).cross(new, weight)
-            grown[:n, n:], grown[n:, :n] = cross, cross.T
-        self._matrix = grown
-        for key in ensemble.keys[fresh]:
-            self._place[int(key)] = len(self._place)
+    def hessian(self, problem: Problem, ensemble: Ensemble, alive: Array, local: Array) -> Array:
+        """The Hessian of rows and, if there is one, of the intercept behind them, as `kernels.descent` reads it."""
+        self._follow(problem, local)
+        new = alive[np.isin(ensemble.keys[alive], self._keys, invert=True)]
+        if new.size or not self._hessian.size:
+            self._extend(problem, ensemble, new)
+        place = 1 + places(ensemble.keys[alive], self._keys)
+        scale, centre = self._panel.scales(ensemble, alive, problem.driving_loss.quadratic)
+        if problem.fit_intercept:
+            place, scale, centre = np.append(place, 0), np.append(scale, 0.0), np.append(centre, 1.0)
+        inner = self._hessian[place]
+        edge, corner = scale[:, None, None] * inner[..., 0], self._hessian[0, :, :, 0]
+        out = inner.take(place, axis=3)  # in the order of memory that kernels expect
+        out *= scale[:, None, None, None] * scale
+        out += edge[..., None] * centre
+        out += centre[:, None, None, None] * (scale * self._hessian[0].take(place, axis=2) + corner[..., None] * centre)
+        return out.reshape(place.size, out.shape[1], -1)
+
+    def _follow(self, problem: Problem, local: Array) -> None:
+        """Forget everything if it belongs to another problem or to a curvature that is too far away."""
+        owner = (problem.dictionary, problem.weight, problem.driving_loss.sharpness)
+        same = len(self._owner) == 3 and self._owner[0] is owner[0] and self._owner[1] is owner[1]
+        if not same:
+            self._panel = Panel()
+        elif self._owner[2] == owner[2] and self._local is not None:
+            if problem.driving_loss.quadratic or self._local is local:
+                return
+            if np.all(problem.weight @ np.abs(local - self._local) <= STALE * (problem.weight @ self._local)):
+                return
+        self._owner, self._local = owner, local
+        self._forget()
+
+    def _extend(self, problem: Problem, ensemble: Ensemble, new: Array) -> None:
+        """Multiply new columns with each other and with those that are known and still active."""
+        assert self._local is not None
+        loss, k = problem.driving_loss, self._local.shape[1]
+        g, h = (1, 1) if loss.quadratic else (k, k if loss.multiclass else 1)  # one matrix may serve all outputs
+        first = 0
+        if self._hessian.size:
+            kept = np.append(True, np.isin(self._keys, ensemble.keys))
+            self._hessian, self._keys = self._hessian[kept][..., kept], self._keys[kept[1:]]
+            first = 1 + self._keys.size
+        every = np.concatenate([places(self._keys, ensemble.keys), new])
+        hessian = np.zeros((1 + every.size, g, h, 1 + every.size))
+        hessian[:first, :, :, :first] = self._hessian.reshape(first, g, h, first)
+        groups = list(_groups(problem, self._local))
+        products = self._panel.products(
+            ensemble, every, first, ((rows, weights) for rows, weights, _ in groups), loss.quadratic
+        )
+        for blocks, (_, _, targets) in zip(products, groups, strict=True):
+            for block, pairs in zip(blocks, targets, strict=True):
+                for r, s, sign in pairs:
+                    hessian[:, r, s, first:] += sign * block
+                    hessian[first:, r, s, :first] += sign * block[:first].T
+        self._hessian, self._keys = hessian, ensemble.keys[every]
+
+
+def _groups(problem: Problem, local: Array) -> Iterator[tuple[Array | None, Array, list[Pairs]]]:
+    """The curvature as weightings of examples (or None for all of them), and the blocks that each belongs to."""
+    loss, k = problem.driving_loss, local.shape[1]
+    weight = problem.weight * loss.sharpness
+    if loss.quadratic:
+        yield None, weight[:, None], [[(0, 0, 1)]]
+    elif not loss.multiclass:
+        yield None, weight[:, None] * local, [[(r, 0, 1)] for r in range(k)]
+    elif (pivot := loss.pivot(problem.y))[0] < 0:
+        spread = weight[:, None] * local * (1.0 - local)  # of diag(q) − qqᵀ, where most examples have few classes left
+        counts = spread > NEGLIGIBLE * spread.mean(axis=0)
+        local = np.where(counts, local, 0.0)
+        for r in range(k):
+            rows = np.flatnonzero(counts[:, r])
+            weights = -(weight[rows] * local[rows, r])[:, None] * local[rows, : r + 1]
+            weights[:, r] = spread[rows, r]
+            yield rows, weights, [[(r, s, 1), (s, r, 1)] if s < r else [(r, r, 1)] for s in range(r + 1)]
+    else:
+        for c in np.unique(pivot):  # examples of class c bind the outputs c and r, and no others
+            rows, others = np.flatnonzero(pivot == c), [r for r in range(k) if r != c]
+            pairs = [[(r, r, 1), (c, c, 1), (r, c, -1), (c, r, -1)] for r in others]
+            yield rows, weight[rows, None] * local[rows][:, others], pairs

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from sparseboost.ensemble import Ensemble
 from sparseboost.monitors import Monitor
+from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
 from sparseboost.solvers.correction import Corrected, Corrector
 from sparseboost.solvers.gram_cache import GramCache
@@ -17,6 +19,17 @@ Array = np.ndarray
 MOST_STEPS = 20
 SMALLEST_STEP = 1e-6
 ROUNDING = 1e-13
+WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
+
+
+class Point(NamedTuple):
+    """Weights, with the loss and its derivatives there."""
+
+    ensemble: Ensemble
+    score: Array
+    objective: float
+    force: Array  # weighted gradient in the scores
+    local: Array  # curvature, as `Loss.model_curvature` gives it
 
 
 class Newton(Corrector):
@@ -48,53 +61,80 @@ class Newton(Corrector):
         if ensemble.size == 0 and not problem.fit_intercept:
             return Corrected(ensemble, score, 0.0, True)
         model = QuadraticModel(problem, ensemble, self._cache)
-        value, gap = problem.driving_objective(ensemble, score), np.inf
-        bound, stalled = 0.0, False
+        point = _look(problem, ensemble, score)
+        gradient = model.gradient(point.force)
+        gap, bound, stalled = np.inf, 0.0, False
         for _ in range(MOST_STEPS):
-            aim = model.step(ensemble, score)
-            found = _search(problem, ensemble, score, value, aim)
+            aim = model.step(point.ensemble, gradient, point.local)
+            found = _search(problem, point, aim)
             if found is None:
                 stalled = True
                 break
-            ensemble, score, new_value = found
-            bound += max(value - new_value, 0.0)
-            value, last_gap = new_value, gap
-            gap = problem.restricted_gap(ensemble, score)
-            # below the rounding of the objective the gap is the only thing that still shows progress
-            stalled = aim.promise <= ROUNDING * abs(value) and gap > 0.9 * last_gap
+            bound += max(point.objective - found.objective, 0.0)
+            point = found
+            gradient = model.gradient(point.force)
+            lost = aim.promise <= ROUNDING * abs(point.objective)
+            if lost or _least_gap(problem, point.ensemble, gradient) <= target:
+                last_gap, gap = gap, problem.restricted_gap(point.ensemble, point.score)
+                # below the rounding of the objective the gap is the only thing that still shows progress
+                stalled = lost and gap > 0.9 * last_gap
             if stalled or gap <= target or monitor.out_of_time:
                 break
-        return Corrected(ensemble, ensemble.score(), bound, stalled)
+        return Corrected(point.ensemble, point.ensemble.score(), bound, stalled)
 
 
-def _search(
-    problem: Problem, ensemble: Ensemble, score: Array, value: float, aim: Aim
-) -> tuple[Ensemble, Array, float] | None:
+def _look(problem: Problem, ensemble: Ensemble, score: Array) -> Point:
+    loss, force, local = problem.driving_loss.model(problem.y, problem.weight, score)
+    assert local is not None
+    return Point(ensemble, score, loss + problem.penalty_value(ensemble), force, local)
+
+
+def _least_gap(problem: Problem, ensemble: Ensemble, gradient: Array) -> float:
+    """What the gap of the active hypotheses is at least, from their gradients alone.
+
+    The dual is concave along the ray through a gradient, so it lies below its tangent there, whose slope is
+    ⟨gradient, score⟩ = ⟨gradients of the rows, rows⟩.
+    """
+    if not isinstance(problem.penalty, Norm) or problem.driving_loss.quadratic or not problem.loss.smooth:
+        return 0.0
+    rows = gradient[: ensemble.size]
+    violation = float(problem.penalty.violation(rows, ensemble.cost).max(initial=0.0))
+    scale = min(1.0, problem.alpha / violation) if violation > 0.0 else 1.0
+    return problem.penalty_value(ensemble) + scale * float(np.vdot(rows, ensemble.coef))
+
+
+def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
     """Halve the step until the objective falls; a promise below rounding is taken at its word.
 
     Sweeps may creep along a narrow valley and stop far from the model's minimum: the step is doubled as long as the
     objective falls.
     """
+    before, value = start.ensemble, start.objective
     noise = ROUNDING * abs(value) if aim.promise <= ROUNDING * abs(value) else 0.0
 
-    def at(step: float) -> tuple[Ensemble, Array, float]:
-        coef = aim.coef if step == 1.0 else ensemble.coef + step * (aim.coef - ensemble.coef)
-        intercept = ensemble.intercept + step * (aim.intercept - ensemble.intercept)
-        trial = replace(ensemble, coef=coef, intercept=intercept)
-        moved = score + step * aim.push
-        return trial, moved, problem.driving_objective(trial, moved)
+    def moved(step: float) -> Ensemble:
+        coef = aim.coef if step == 1.0 else before.coef + step * (aim.coef - before.coef)
+        return replace(before, coef=coef, intercept=before.intercept + step * (aim.intercept - before.intercept))
+
+    def at(step: float) -> Point:
+        return _look(problem, moved(step), start.score + step * aim.push)
 
     step = 1.0
     found = at(step)
-    while not found[2] < value + noise:
+    while not found.objective < value + noise:
         step *= 0.5
         if step < SMALLEST_STEP:
             return None
         found = at(step)
     while step >= 1.0 and not problem.penalty.positive:
+        # the loss is convex, so it lies above its tangent here: most steps are seen to be long enough without trying
+        slope = step * float(np.vdot(found.force, aim.push))
+        rise = problem.penalty_value(moved(2.0 * step)) - problem.penalty_value(found.ensemble)
+        if -(slope + rise) < WORTH_DOUBLING * (value - found.objective):
+            break
         step *= 2.0
         further = at(step)
-        if not further[2] < found[2]:
+        if not further.objective < found.objective:
             break
         found = further
     return found

@@ -1,0 +1,99 @@
+"""Active columns prepared for many weighted products with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+from sparseboost import kernels
+from sparseboost.ensemble import Ensemble
+
+Array = np.ndarray
+
+
+class Panel:
+    """Columns h_j = scale_j · p_j + centre_j with p_j in single precision, in which BLAS is twice as fast.
+
+    A Hessian needs few digits; centring first saves those that a large mean would take. Sparse columns, and columns
+    whose products must be exact, are used as they are.
+    """
+
+    def __init__(self) -> None:
+        self._keys = np.empty(0, dtype=np.int64)
+        self._values = np.empty((0, 0), np.float32)
+        self._scale = self._centre = np.empty(0)
+
+    def products(
+        self, ensemble: Ensemble, every: Array, first: int, groups: Iterator[tuple[Array | None, Array]], exact: bool
+    ) -> Iterator[list[Array]]:
+        """Per group of examples and weightings, Σ_i weight_i p_j(x_i) p_l(x_i) for j in (ones, *every), l from `first`.
+
+        `every` are places in the ensemble; a group is (examples or None for all, weights of shape (examples, t)).
+        """
+        if sp.issparse(ensemble.columns.matrix):
+            yield from self._sparse(ensemble, every, first, groups)
+            return
+        if exact:
+            values = ensemble.columns.matrix.T[every]
+        else:
+            kept = self._places(ensemble, every)
+            values = self._values[kept]
+        values = np.vstack([np.ones((1, values.shape[1]), values.dtype), values])
+        for rows, weights in groups:
+            part = values if rows is None else values.take(rows, axis=1)
+            by_weight = np.ascontiguousarray(weights.T, dtype=values.dtype)
+            yield [(part * weight) @ part[first:].T for weight in by_weight]
+
+    def scales(self, ensemble: Ensemble, every: Array, exact: bool) -> tuple[Array, Array]:
+        """scale and centre of columns at these places of the ensemble."""
+        if exact or sp.issparse(ensemble.columns.matrix):
+            return np.ones(every.size), np.zeros(every.size)
+        kept = self._places(ensemble, every)
+        return self._scale[kept], self._centre[kept]
+
+    def _places(self, ensemble: Ensemble, every: Array) -> Array:
+        """Where columns are kept; new ones are prepared and those no longer active dropped."""
+        keys = ensemble.keys[every]
+        new = every[np.isin(keys, self._keys, invert=True)]
+        if new.size:
+            kept = np.isin(self._keys, ensemble.keys)
+            fresh = ensemble.columns.matrix.T[new]
+            centre = fresh.mean(axis=1)
+            fresh -= centre[:, None]
+            scale = np.maximum(np.maximum(fresh.max(axis=1), -fresh.min(axis=1)), np.finfo(float).tiny)
+            fresh /= scale[:, None]
+            old = self._values[kept].reshape(-1, fresh.shape[1])
+            self._values = np.concatenate([old, fresh.astype(np.float32)])
+            self._keys = np.concatenate([self._keys[kept], ensemble.keys[new]])
+            self._scale = np.concatenate([self._scale[kept], scale])
+            self._centre = np.concatenate([self._centre[kept], centre])
+        return places(keys, self._keys)
+
+    @staticmethod
+    def _sparse(
+        ensemble: Ensemble, every: Array, first: int, groups: Iterator[tuple[Array | None, Array]]
+    ) -> Iterator[list[Array]]:
+        place = np.full(ensemble.size, -1)
+        place[every] = 1 + np.arange(every.size)
+        size = 1 + every.size
+        for rows, weights in groups:
+            columns = ensemble.columns if rows is None else ensemble.columns.rows(rows)
+            edges, total = columns.correlate(weights)[every], weights.sum(axis=0)
+            blocks = []
+            for t, weight in enumerate(np.ascontiguousarray(weights.T)):
+                block = np.zeros((size, size - first))
+                by_rows = columns.by_rows
+                kernels.columns.sparse_inner(by_rows.data, by_rows.indices, by_rows.indptr, weight, place, first, block)
+                block[0] = np.append(total[t], edges[:, t])[first:]
+                if first == 0:
+                    block[1:, 0] = edges[:, t]
+                blocks.append(block)
+            yield blocks
+
+
+def places(keys: Array, among: Array) -> Array:
+    """Where each key is among others that contain all of them."""
+    order = np.argsort(among)
+    return order[np.searchsorted(among, keys, sorter=order)]

@@ -1,0 +1,191 @@
+"""Sweeps over the quadratic model, on columns and on the Hessian, against slow twins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from components import PENALTIES, name
+
+from sparseboost import kernels
+from sparseboost.hypotheses import Columns, Features
+from sparseboost.penalties import NoPenalty, Penalty
+
+Array = np.ndarray
+NO_COLUMNS = (np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64))
+
+
+def hessians(local: Array, pivot: Array) -> Array:
+    """Hessian of every example, from what the kernels are given."""
+    k = local.shape[1]
+    diagonal = np.einsum("ir,rs->irs", local, np.eye(k))
+    if pivot.size == 0:
+        return diagonal
+    if pivot[0] < 0:
+        return diagonal - np.einsum("ir,is->irs", local, local)
+    edges = np.eye(k)[None] - np.eye(k)[pivot][:, None, :]  # e_r − e_c
+    return np.einsum("ir,irs,irt->ist", local, edges, edges)
+
+
+class Model:
+    """A random model with the Hessian written out."""
+
+    def __init__(self, columns: Columns, penalty: Penalty, local: Array, pivot: Array, free: bool, rng) -> None:  # type: ignore[no-untyped-def]
+        m, k = local.shape
+        A = columns.matrix.toarray() if sp.issparse(columns.matrix) else columns.matrix
+        A = np.hstack([A, np.ones((m, 1))]) if free else A
+        self.columns, self.penalty, self.local, self.pivot, self.free = columns, penalty, local, pivot, free
+        self.weight, self.strength = rng.uniform(0.5, 1.5, size=m), rng.uniform(0.1, 0.5, size=columns.size)
+        self.gradient = rng.normal(size=(A.shape[1], k))
+        if pivot.size:  # as gradients of coupled losses do, so that the model is bounded below
+            self.gradient -= self.gradient.mean(axis=1, keepdims=True)
+        self.hessian = np.einsum("i,ij,irs,il->jrsl", self.weight, A, hessians(local, pivot), A)
+
+    def value(self, coef: Array) -> float:
+        kept = coef[:-1] if self.free else coef
+        quadratic = 0.5 * np.einsum("jr,jrsl,ls->", coef, self.hessian, coef) + (self.gradient * coef).sum()
+        return float(quadratic + self.strength @ self.penalty.value(kept))
+
+    def descend(self, columns: tuple[Array, ...], gram: Array, diagonal: Array, local: Array) -> tuple[Array, float]:
+        coef = np.zeros(self.gradient.shape)
+        gained, sweeps = kernels.descent.descend(
+            *columns, gram, self.gradient, diagonal, self.strength, coef, self.penalty.kernel, self.penalty.positive,
+            self.free, np.full(coef.shape[0], 2, np.int8), self.weight, local, self.pivot, 0.0, 400, 0.0,
+        )  # fmt: skip
+        assert 1 <= sweeps <= 400
+        return coef, gained
+
+    def on_columns(self) -> tuple[Array, float]:
+        local = self.local if self.pivot.size else self.weight[:, None] * self.local
+        empty = np.empty(self.gradient.shape)
+        return self.descend(self.columns.flat, np.empty((0, 0, 0)), empty, local.astype(np.float32))
+
+    def on_hessian(self) -> tuple[Array, float]:
+        n, k = self.gradient.shape
+        diagonal = np.maximum(np.einsum("jrrj->jr", self.hessian) * (2.0 if self.pivot.size else 1.0), 1e-12)
+        gram = self.hessian if self.pivot.size else np.einsum("jrrl->jrl", self.hessian)
+        gram = np.ascontiguousarray(gram).reshape(n, k, -1)
+        return self.descend(NO_COLUMNS, gram, diagonal, np.empty((0, k), np.float32))
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=name)
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("coupling", ["none", "softmax", "pairs"])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("free", [False, True])
+def test_sweeps_on_columns_and_on_the_hessian_lower_the_same_model(
+    penalty: Penalty, k: int, coupling: str, sparse: bool, free: bool, rng: np.random.Generator
+) -> None:
+    if coupling != "none" and k == 1:
+        return
+    m, n = 30, 5
+    X = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.6)
+    columns = Features().bind(sp.csc_array(X) if sparse else X).columns(np.arange(n))
+    local = rng.dirichlet(np.ones(k), size=m) if coupling == "softmax" else rng.uniform(0.1, 0.3, size=(m, k))
+    pivot = np.full(0 if coupling == "none" else m, -1)
+    if coupling == "pairs":  # the own class is bound to all others
+        pivot = rng.integers(k, size=m)
+        local[np.arange(m), pivot] = local.sum(axis=1) - local[np.arange(m), pivot]
+    model = Model(columns, penalty, local, pivot, free, rng)
+    (found, gained), (other, again) = model.on_hessian(), model.on_columns()
+    fall = model.value(np.zeros_like(found)) - model.value(found)
+    if coupling == "none" and penalty.kernel is not None:  # the diagonal is exact, so is the decrease
+        assert fall == pytest.approx(gained, rel=1e-9, abs=1e-10)
+    assert fall >= gained * (1.0 - 1e-9) - 1e-10
+    lowest = model.value(found)
+    # sums over examples are in single precision, and a row that stayed zero once is not looked at again
+    assert model.value(other) == pytest.approx(lowest, abs=1e-4 * (1.0 + abs(lowest)))
+    assert model.value(np.zeros_like(found)) - model.value(other) >= again * (1.0 - 1e-4) - 1e-5
+    for _ in range(200):
+        moved = found + rng.normal(size=found.shape) * 10.0 ** rng.uniform(-4, 0) * (rng.random(found.shape) < 0.5)
+        if penalty.positive:
+            moved[:n] = np.maximum(moved[:n], 0.0)
+        assert lowest <= model.value(moved) + 1e-7
+
+
+def plain(gram: Array, gradient: Array, watched: Array, most: int, coef: Array | None = None) -> Array:
+    """Sweeps without a penalty on one output."""
+    n = gram.shape[0]
+    coef = np.zeros((n, 1)) if coef is None else coef
+    kernels.descent.descend(
+        *NO_COLUMNS, np.ascontiguousarray(gram[:, None, :]), gradient, np.diag(gram)[:, None].copy(), np.zeros(n), coef,
+        NoPenalty.kernel, False, False, watched, np.ones(n), np.empty((0, 1), np.float32), np.empty(0, np.int64), 0.0,
+        most, 0.0,
+    )  # fmt: skip
+    return coef[:, 0]
+
+
+def test_rows_that_are_not_watched_stay(rng: np.random.Generator) -> None:
+    A = rng.normal(size=(20, 3))
+    coef = plain(A.T @ A, rng.normal(size=(3, 1)), np.array([1, 0, 1], np.int8), 50, np.ones((3, 1)))
+    assert coef[1] == 1.0
+    assert np.all(coef[[0, 2]] != 1.0)
+
+
+def test_extrapolation_jumps_along_the_valley_that_sweeps_creep_through(rng: np.random.Generator) -> None:
+    n = 30
+    A = rng.normal(size=(200, 1)) + 0.1 * rng.normal(size=(200, n))
+    gram, gradient = A.T @ A, rng.normal(size=(n, 1))
+
+    def value(coef: Array) -> float:
+        return float(0.5 * coef @ gram @ coef + gradient[:, 0] @ coef)
+
+    creeping = np.zeros(n)  # one coordinate after the other
+    for _ in range(60):
+        for j in range(n):
+            creeping[j] -= (gradient[j, 0] + gram[j] @ creeping) / gram[j, j]
+    values = [value(plain(gram, gradient, np.ones(n, np.int8), most)) for most in (5, 6, 12, 24, 60)]
+    assert np.all(np.diff(values) <= 1e-12)
+    best = value(-np.linalg.solve(gram, gradient[:, 0]))
+    assert values[-1] - best <= 0.5 * (value(creeping) - best)
+
+
+def test_one_matrix_serves_all_outputs(rng: np.random.Generator) -> None:
+    n, k = 4, 3
+    A = rng.normal(size=(20, n))
+    alone = np.ascontiguousarray((A.T @ A)[:, None, :])
+    gradient, diagonal = rng.normal(size=(n, k)), np.repeat(np.diag(A.T @ A)[:, None], k, axis=1).copy()
+    results = []
+    for gram in (alone, np.repeat(alone, k, axis=1)):
+        coef = np.zeros((n, k))
+        kernels.descent.descend(
+            *NO_COLUMNS, gram, gradient, diagonal, np.zeros(n), coef, NoPenalty.kernel, False, False,
+            np.ones(n, np.int8), np.ones(20), np.empty((0, k), np.float32), np.empty(0, np.int64), 0.0, 500, 0.0,
+        )  # fmt: skip
+        results.append(coef)
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_allclose(results[0], -np.linalg.solve(A.T @ A, gradient), atol=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_inner_products(sparse: bool, rng: np.random.Generator) -> None:
+    X = rng.normal(size=(25, 6)) * (rng.random((25, 6)) < 0.5)
+    weight, some = rng.random(25), np.array([3, 7, 20])
+    columns = Features().bind(sp.csc_array(X) if sparse else X).columns(np.arange(6))
+    np.testing.assert_allclose(columns.inner(weight), X.T @ (weight[:, None] * X), atol=1e-13)
+    part = columns.rows(some).inner(weight[some])
+    np.testing.assert_allclose(part, X[some].T @ (weight[some, None] * X[some]), atol=1e-13)
+
+
+def vectorised(function: Callable[[Array, Array], None], values: Array) -> Array:
+    out = np.empty_like(values)
+    function(values, out)
+    return out
+
+
+def test_elementary_functions_are_those_of_numpy(rng: np.random.Generator) -> None:
+    from scipy.special import entr, expit
+
+    few = 8 * np.finfo(float).eps
+    t = np.concatenate([5.0 * rng.normal(size=1000), np.linspace(-690.0, 690.0, 1001), [0.0, 1e-300, -1e-12, 1e4]])
+    np.testing.assert_allclose(vectorised(kernels.elementary.softplus, t), np.logaddexp(0.0, t), rtol=few)
+    np.testing.assert_allclose(vectorised(kernels.elementary.sigmoid, t), expit(t), rtol=few)
+    u = np.concatenate([rng.random(1000), 10.0 ** -np.arange(0.0, 300.0, 0.7), [0.0]])
+    np.testing.assert_allclose(vectorised(kernels.elementary.entropy, u), entr(u), rtol=few, atol=few)
+    both = vectorised(kernels.elementary.binary_entropy, u)
+    np.testing.assert_allclose(both, entr(u) + entr(1.0 - u), rtol=few, atol=few)
+    outside = vectorised(kernels.elementary.binary_entropy, np.array([-1e-9, 1.0 + 1e-9, np.nan]))
+    assert np.all(outside == -np.inf)
+    assert np.all(np.isnan(vectorised(kernels.elementary.softplus, np.array([np.nan]))))
