@@ -52,15 +52,15 @@ class Model:
         coef = np.zeros(self.gradient.shape)
         gained, sweeps = kernels.descent.descend(
             *columns, gram, self.gradient, diagonal, self.strength, coef, self.penalty.kernel, self.penalty.positive,
-            self.free, np.full(coef.shape[0], 2, np.int8), self.weight, local, self.pivot, 0.0, 400, 0.0,
+            coef.shape[0] - 1 if self.free else -1, np.full(coef.shape[0], 2, np.int8), self.weight, local, self.pivot, 0.0, 400, 0.0,
         )  # fmt: skip
         assert 1 <= sweeps <= 400
         return coef, gained
 
     def on_columns(self) -> tuple[Array, float]:
         local = self.local if self.pivot.size else self.weight[:, None] * self.local
-        empty = np.empty(self.gradient.shape)
-        return self.descend(self.columns.flat, np.empty((0, 0, 0)), empty, local.astype(np.float32))
+        local = np.ascontiguousarray(local if sp.issparse(self.columns.matrix) else local.T, dtype=np.float32)
+        return self.descend(self.columns.flat, np.empty((0, 0, 0)), np.empty(self.gradient.shape), local)
 
     def on_hessian(self) -> tuple[Array, float]:
         n, k = self.gradient.shape
@@ -111,7 +111,7 @@ def plain(gram: Array, gradient: Array, watched: Array, most: int, coef: Array |
     coef = np.zeros((n, 1)) if coef is None else coef
     kernels.descent.descend(
         *NO_COLUMNS, np.ascontiguousarray(gram[:, None, :]), gradient, np.diag(gram)[:, None].copy(), np.zeros(n), coef,
-        NoPenalty.kernel, False, False, watched, np.ones(n), np.empty((0, 1), np.float32), np.empty(0, np.int64), 0.0,
+        NoPenalty.kernel, False, -1, watched, np.ones(n), np.empty((0, 1), np.float32), np.empty(0, np.int64), 0.0,
         most, 0.0,
     )  # fmt: skip
     return coef[:, 0]
@@ -151,7 +151,7 @@ def test_one_matrix_serves_all_outputs(rng: np.random.Generator) -> None:
     for gram in (alone, np.repeat(alone, k, axis=1)):
         coef = np.zeros((n, k))
         kernels.descent.descend(
-            *NO_COLUMNS, gram, gradient, diagonal, np.zeros(n), coef, NoPenalty.kernel, False, False,
+            *NO_COLUMNS, gram, gradient, diagonal, np.zeros(n), coef, NoPenalty.kernel, False, -1,
             np.ones(n, np.int8), np.ones(20), np.empty((0, k), np.float32), np.empty(0, np.int64), 0.0, 500, 0.0,
         )  # fmt: skip
         results.append(coef)

@@ -99,4 +99,3 @@ class Columns:
         if np.all(mask):
             return self
         return Columns(self.matrix[:, mask] if sp.issparse(self.matrix) else np.asfortranarray(self.matrix[:, mask]))
-

@@ -121,7 +121,9 @@ class FeatureDictionary(BlockDictionary):
         if not sp.issparse(self.X):
             return super().correlate_some(keys, force)
         out = np.empty((keys.size, force.shape[1]))
-        kernels.columns.correlate_some(self.X.data, self.X.indices, self.X.indptr, keys, np.ascontiguousarray(force), out)
+        kernels.columns.correlate_some(
+            self.X.data, self.X.indices, self.X.indptr, keys, np.ascontiguousarray(force), out
+        )
         return out
 
     def lengths(self) -> Array:

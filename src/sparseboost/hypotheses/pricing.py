@@ -16,8 +16,8 @@ class Pricing:
     r"""Upper bounds on the dual norm of every hypothesis' correlation, from the last time it was computed.
 
     When the force on the examples changes by Δ, the correlation of column h with output r changes by at most
-    ‖h‖·‖Δ_r‖ (Cauchy–Schwarz), and a dual norm by at most the dual norm of these changes. Close to the optimum the force
-    hardly changes, and nearly all hypotheses are seen to stay below the level without a look.
+    ‖h‖·‖Δ_r‖ (Cauchy–Schwarz), and a dual norm by at most the dual norm of these changes. Close to the optimum the
+    force hardly changes, and nearly all hypotheses are seen to stay below the level without a look.
     """
 
     def __init__(self, lengths: Callable[[], Array]) -> None:

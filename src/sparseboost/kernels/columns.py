@@ -78,11 +78,11 @@ def sparse_inner(data, indices, indptr, weight, place, first, out):
     """
     for i in range(indptr.size - 1):
         for p in range(indptr[i], indptr[i + 1]):
-            l = place[indices[p]] - first
-            if l < 0:
+            other = place[indices[p]] - first
+            if other < 0:
                 continue
             x = weight[i] * data[p]
             for q in range(indptr[i], indptr[i + 1]):
                 j = place[indices[q]]
                 if j >= 0:
-                    out[j, l] += x * data[q]
+                    out[j, other] += x * data[q]

@@ -46,7 +46,7 @@ class GramCache:
         if new.size or not self._hessian.size:
             self._extend(problem, ensemble, new)
         place = 1 + places(ensemble.keys[alive], self._keys)
-        scale, centre = self._panel.scales(ensemble, alive, problem.driving_loss.quadratic)
+        scale, centre = self._panel.scales(ensemble, alive)
         if problem.fit_intercept:
             place, scale, centre = np.append(place, 0), np.append(scale, 0.0), np.append(centre, 1.0)
         inner = self._hessian[place]
@@ -60,14 +60,10 @@ class GramCache:
     def _follow(self, problem: Problem, local: Array) -> None:
         """Forget everything if it belongs to another problem or to a curvature that is too far away."""
         owner = (problem.dictionary, problem.weight, problem.driving_loss.sharpness)
-        same = len(self._owner) == 3 and self._owner[0] is owner[0] and self._owner[1] is owner[1]
-        if not same:
+        if len(self._owner) != 3 or self._owner[0] is not owner[0] or self._owner[1] is not owner[1]:
             self._panel = Panel()
-        elif self._owner[2] == owner[2] and self._local is not None:
-            if problem.driving_loss.quadratic or self._local is local:
-                return
-            if np.all(problem.weight @ np.abs(local - self._local) <= STALE * (problem.weight @ self._local)):
-                return
+        elif self._owner[2] == owner[2] and self._local is not None and _close(problem.weight, local, self._local):
+            return
         self._owner, self._local = owner, local
         self._forget()
 
@@ -75,7 +71,7 @@ class GramCache:
         """Multiply new columns with each other and with those that are known and still active."""
         assert self._local is not None
         loss, k = problem.driving_loss, self._local.shape[1]
-        g, h = (1, 1) if loss.quadratic else (k, k if loss.multiclass else 1)  # one matrix may serve all outputs
+        g, h = k, k if loss.multiclass else 1
         first = 0
         if self._hessian.size:
             kept = np.append(True, np.isin(self._keys, ensemble.keys))
@@ -85,9 +81,7 @@ class GramCache:
         hessian = np.zeros((1 + every.size, g, h, 1 + every.size))
         hessian[:first, :, :, :first] = self._hessian.reshape(first, g, h, first)
         groups = list(_groups(problem, self._local))
-        products = self._panel.products(
-            ensemble, every, first, ((rows, weights) for rows, weights, _ in groups), loss.quadratic
-        )
+        products = self._panel.products(ensemble, every, first, ((rows, weights) for rows, weights, _ in groups))
         for blocks, (_, _, targets) in zip(products, groups, strict=True):
             for block, pairs in zip(blocks, targets, strict=True):
                 for r, s, sign in pairs:
@@ -96,13 +90,15 @@ class GramCache:
         self._hessian, self._keys = hessian, ensemble.keys[every]
 
 
+def _close(weight: Array, local: Array, other: Array) -> bool:
+    return local is other or bool(np.all(weight @ np.abs(local - other) <= STALE * (weight @ other)))
+
+
 def _groups(problem: Problem, local: Array) -> Iterator[tuple[Array | None, Array, list[Pairs]]]:
     """The curvature as weightings of examples (or None for all of them), and the blocks that each belongs to."""
     loss, k = problem.driving_loss, local.shape[1]
     weight = problem.weight * loss.sharpness
-    if loss.quadratic:
-        yield None, weight[:, None], [[(0, 0, 1)]]
-    elif not loss.multiclass:
+    if not loss.multiclass:
         yield None, weight[:, None] * local, [[(r, 0, 1)] for r in range(k)]
     elif (pivot := loss.pivot(problem.y))[0] < 0:
         spread = weight[:, None] * local * (1.0 - local)  # of diag(q) − qqᵀ, where most examples have few classes left

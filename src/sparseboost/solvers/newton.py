@@ -11,6 +11,7 @@ from sparseboost.ensemble import Ensemble
 from sparseboost.monitors import Monitor
 from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
+from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.correction import Corrected, Corrector
 from sparseboost.solvers.gram_cache import GramCache
 from sparseboost.solvers.quadratic_model import Aim, QuadraticModel
@@ -42,7 +43,7 @@ class Newton(Corrector):
     name = "newton"
 
     def __init__(self) -> None:
-        self._cache = GramCache()
+        self._cache, self._constant = GramCache(), ConstantGram()
 
     def check(self, problem: Problem) -> None:
         if not self.applies(problem):
@@ -60,7 +61,7 @@ class Newton(Corrector):
     def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
         if ensemble.size == 0 and not problem.fit_intercept:
             return Corrected(ensemble, score, 0.0, True)
-        model = QuadraticModel(problem, ensemble, self._cache)
+        model = QuadraticModel(problem, ensemble, self._cache, self._constant)
         point = _look(problem, ensemble, score)
         gradient = model.gradient(point.force)
         gap, bound, stalled = np.inf, 0.0, False

@@ -16,8 +16,8 @@ Array = np.ndarray
 class Panel:
     """Columns h_j = scale_j · p_j + centre_j with p_j in single precision, in which BLAS is twice as fast.
 
-    A Hessian needs few digits; centring first saves those that a large mean would take. Sparse columns, and columns
-    whose products must be exact, are used as they are.
+    A Hessian needs few digits; centring first saves those that a large mean would take. Sparse columns are used as
+    they are.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Panel:
         self._scale = self._centre = np.empty(0)
 
     def products(
-        self, ensemble: Ensemble, every: Array, first: int, groups: Iterator[tuple[Array | None, Array]], exact: bool
+        self, ensemble: Ensemble, every: Array, first: int, groups: Iterator[tuple[Array | None, Array]]
     ) -> Iterator[list[Array]]:
         """Per group of examples and weightings, Σ_i weight_i p_j(x_i) p_l(x_i) for j in (ones, *every), l from `first`.
 
@@ -35,20 +35,16 @@ class Panel:
         if sp.issparse(ensemble.columns.matrix):
             yield from self._sparse(ensemble, every, first, groups)
             return
-        if exact:
-            values = ensemble.columns.matrix.T[every]
-        else:
-            kept = self._places(ensemble, every)
-            values = self._values[kept]
-        values = np.vstack([np.ones((1, values.shape[1]), values.dtype), values])
+        kept = self._places(ensemble, every)
+        values = np.vstack([np.ones((1, self._values.shape[1]), np.float32), self._values[kept]])
         for rows, weights in groups:
             part = values if rows is None else values.take(rows, axis=1)
             by_weight = np.ascontiguousarray(weights.T, dtype=values.dtype)
             yield [(part * weight) @ part[first:].T for weight in by_weight]
 
-    def scales(self, ensemble: Ensemble, every: Array, exact: bool) -> tuple[Array, Array]:
-        """scale and centre of columns at these places of the ensemble."""
-        if exact or sp.issparse(ensemble.columns.matrix):
+    def scales(self, ensemble: Ensemble, every: Array) -> tuple[Array, Array]:
+        """Scale and centre of columns at these places of the ensemble."""
+        if sp.issparse(ensemble.columns.matrix):
             return np.ones(every.size), np.zeros(every.size)
         kept = self._places(ensemble, every)
         return self._scale[kept], self._centre[kept]

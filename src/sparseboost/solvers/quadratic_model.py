@@ -10,7 +10,9 @@ import scipy.sparse as sp
 from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
 from sparseboost.problem import Problem
+from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.gram_cache import GramCache
+from sparseboost.solvers.panel import places
 
 Array = np.ndarray
 COLUMN_SWEEPS = 50
@@ -18,10 +20,10 @@ COLUMN_FRACTION = 0.01  # sweeps stop when one gains less than this share of all
 GRAM_SWEEPS = 1000
 GRAM_FRACTION = 1e-3
 LARGEST_HESSIAN = 10_000_000  # entries
+GRAM_SWEEP, DENSE_SWEEP = 0.4, 1.0  # nanoseconds per entry of a matrix of products, or of dense columns
 FLOOR = 1e-12  # of the curvature, as a share of the largest, where it vanishes
 NO_COLUMNS = (np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64))
 NO_GRAM = np.empty((0, 0, 0))
-LOG = None
 
 
 class Aim(NamedTuple):
@@ -40,9 +42,9 @@ class QuadraticModel:
     depend on the number of examples; otherwise on the columns themselves.
     """
 
-    def __init__(self, problem: Problem, ensemble: Ensemble, cache: GramCache) -> None:
+    def __init__(self, problem: Problem, ensemble: Ensemble, cache: GramCache, constant: ConstantGram) -> None:
         self.problem = problem
-        self.cache = cache
+        self.cache, self.constant = cache, constant
         self.columns = ensemble.columns
         self.strength = problem.strength(ensemble)
         self.pivot = problem.driving_loss.pivot(problem.y)
@@ -59,10 +61,13 @@ class QuadraticModel:
         start = np.vstack([ensemble.coef, ensemble.intercept]) if free else ensemble.coef
         coef = np.array(start, order="C")
         alive = self._alive(ensemble, gradient)
-        if self._worth_a_hessian(ensemble, alive, local):
-            promise = self._on_hessian(ensemble, alive, gradient, local, coef)
-        else:
+        known = self._known(ensemble, local)
+        if not self._worth_a_hessian(alive, known, local):
             promise = self._on_columns(alive, gradient, local, coef)
+        elif self.problem.driving_loss.quadratic:
+            promise = self._on_constant_gram(ensemble, alive, known, gradient, coef)
+        else:
+            promise = self._on_hessian(ensemble, alive, gradient, local, coef)
         change = coef - start
         if free:
             return Aim(coef[:-1], coef[-1], self.columns.dot(change[:-1]) + change[-1], promise)
@@ -76,60 +81,102 @@ class QuadraticModel:
         pulled = penalty.violation(gradient[: ensemble.size], ensemble.cost) > self.problem.alpha
         return pulled | np.any(ensemble.coef != 0.0, axis=1)
 
-    def _worth_a_hessian(self, ensemble: Ensemble, alive: Array, local: Array) -> bool:
+    def _known(self, ensemble: Ensemble, local: Array) -> Array:
+        """Which active columns need no products any more."""
+        if self.problem.driving_loss.quadratic:
+            return self.constant.follow(self.problem, ensemble, LARGEST_HESSIAN)
+        return self.cache.known(self.problem, ensemble, local)
+
+    def _worth_a_hessian(self, alive: Array, known: Array, local: Array) -> bool:
         """Whether multiplying columns costs less than the sweeps it saves, by nanoseconds per operation."""
         loss, (m, k), n = self.problem.driving_loss, local.shape, int(alive.sum())
         size = n * n * (k * k if loss.multiclass else 1 if loss.quadratic else k)
         if size > LARGEST_HESSIAN:
             return False
-        new = int((alive & ~self.cache.known(self.problem, ensemble, local)).sum())
+        new = int((alive & ~known).sum())
         products = 1 if loss.quadratic else k * (k + 1) // 2 if loss.multiclass else k
-        entries = (self.columns.matrix.nnz if sp.issparse(self.columns.matrix) else m * self.columns.size) / max(
-            self.columns.size, 1
-        )
-        sweep = n * entries * (1.0 if k == 1 else 2.5 * k if loss.multiclass else k)
-        if sp.issparse(self.columns.matrix):
+        matrix = self.columns.matrix
+        sparse = sp.issparse(matrix)
+        entries = (matrix.nnz if sparse else m * self.columns.size) / max(self.columns.size, 1)
+        if sparse:
+            sweep = n * entries * (1.0 if k == 1 else 2.5 * k if loss.multiclass else k)
             build = 1.5 * products * new * n * entries * entries / m
         else:
+            sweep = n * m * k * DENSE_SWEEP * (2.0 if loss.multiclass else 1.0)
             build = 0.03 * products * new * n * m
-        return build + self.sweeps * 0.4 * size * (k if loss.quadratic else 1) <= self.sweeps * sweep
+        return build + self.sweeps * GRAM_SWEEP * size * (k if loss.quadratic else 1) <= self.sweeps * sweep
 
     def _on_hessian(self, ensemble: Ensemble, alive: Array, gradient: Array, local: Array, coef: Array) -> float:
-        problem, free, coupled = self.problem, self.problem.fit_intercept, self.pivot.size > 0
+        problem, free = self.problem, self.problem.fit_intercept
         gram = self.cache.hessian(problem, ensemble, np.flatnonzero(alive), local)
         rows = np.append(alive, True) if free else alive
         part = np.ascontiguousarray(coef[rows])
-        promise, n = kernels.descent.descend(
-            *NO_COLUMNS, gram, gradient[rows], _own_blocks(gram, part.shape[1], coupled), self.strength[alive],
-            part, problem.penalty.kernel, problem.penalty.positive, free, np.ones(part.shape[0], np.int8),
-            problem.weight, np.empty((0, coef.shape[1]), np.float32), self.pivot, 0.0, GRAM_SWEEPS, GRAM_FRACTION,
+        promise = self._sweep_gram(
+            gram, gradient[rows], _own_blocks(gram, self.pivot.size > 0), self.strength[alive], part,
+            part.shape[0] - 1 if free else -1, np.ones(part.shape[0], np.int8),
         )  # fmt: skip
-        if LOG is not None: LOG.append(("gram", part.shape, n, promise, part.size**2/1e6, self.cache._keys.size))
         coef[rows] = part
+        return promise
+
+    def _on_constant_gram(self, ensemble: Ensemble, alive: Array, known: Array, gradient: Array, coef: Array) -> float:
+        """Sweep over all columns that were ever met, in their order, watching those that are alive."""
+        problem, free, constant = self.problem, self.problem.fit_intercept, self.constant
+        new = np.flatnonzero(alive & ~known)
+        if new.size or not constant.keys.size:
+            constant.add(problem, ensemble, new)
+        rows = np.append(alive, True) if free else alive
+        place = 1 + places(ensemble.keys[alive], constant.keys)
+        if free:
+            place = np.append(place, 0)
+        gram = constant.matrix
+        inside, slope = np.zeros((gram.shape[0], coef.shape[1])), np.zeros((gram.shape[0], coef.shape[1]))
+        inside[place], slope[place] = coef[rows], gradient[rows]
+        strength, watched = np.zeros(gram.shape[0]), np.zeros(gram.shape[0], np.int8)
+        strength[place[: self.strength[alive].size]], watched[place] = self.strength[alive], 1
+        diagonal = _floor(np.repeat(gram.diagonal(axis1=0, axis2=2).T, coef.shape[1], axis=1))
+        promise = self._sweep_gram(gram, slope, diagonal, strength, inside, 0 if free else -1, watched)
+        coef[rows] = inside[place]
+        return promise
+
+    def _sweep_gram(
+        self, gram: Array, gradient: Array, diagonal: Array, strength: Array, coef: Array, free: int, watched: Array
+    ) -> float:
+        problem = self.problem
+        promise, sweeps = kernels.descent.descend(
+            *NO_COLUMNS, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
+            free, watched, problem.weight, np.empty((0, coef.shape[1]), np.float32), self.pivot, 0.0, GRAM_SWEEPS,
+            GRAM_FRACTION,
+        )  # fmt: skip
         return promise
 
     def _on_columns(self, alive: Array, gradient: Array, local: Array, coef: Array) -> float:
         problem, free = self.problem, self.problem.fit_intercept
         weight = problem.weight * problem.driving_loss.sharpness
         curvature = (local if self.pivot.size else weight[:, None] * local).astype(np.float32)
+        if not sp.issparse(self.columns.matrix):
+            curvature = np.ascontiguousarray(curvature.T)
+        watched = (np.append(alive, True) if free else alive) * np.int8(kernels.descent.PATIENCE)
         promise, self.sweeps = kernels.descent.descend(
             *self.columns.flat, NO_GRAM, gradient, np.empty(gradient.shape), self.strength, coef,
-            problem.penalty.kernel, problem.penalty.positive, free, _watch(alive, free), weight,
+            problem.penalty.kernel, problem.penalty.positive, coef.shape[0] - 1 if free else -1, watched, weight,
             curvature, self.pivot, FLOOR * float(curvature.max()), COLUMN_SWEEPS, COLUMN_FRACTION,
         )  # fmt: skip
-        if LOG is not None: LOG.append(("columns", (int(alive.sum()),coef.shape[1]), self.sweeps, promise, self.columns.flat[0].size*coef.shape[1]/1e6*alive.mean()))
+                (
+                    "columns",
+                    (int(alive.sum()), coef.shape[1]),
+                    self.sweeps,
+                    promise,
+                    self.columns.flat[0].size * coef.shape[1] / 1e6 * alive.mean(),
+                )
+            )
         return promise
 
 
-def _watch(alive: Array, free: bool) -> Array:
-    return (np.append(alive, True) if free else alive) * np.int8(kernels.descent.PATIENCE)
-
-
-def _own_blocks(gram: Array, k: int, coupled: bool) -> Array:
+def _own_blocks(gram: Array, coupled: bool) -> Array:
     """Per row, a diagonal that bounds the row's own block of the Hessian."""
-    n = gram.shape[0]
+    n, k = gram.shape[:2]
     if not coupled:
-        return _floor(np.broadcast_to(np.einsum("jrj->jr", gram), (n, k)).copy())
+        return _floor(np.einsum("jrj->jr", gram).copy())
     blocks = np.einsum("jrsj->jrs", gram.reshape(n, k, k, n))
     diagonal = _floor(np.einsum("jrr->jr", blocks).copy())
     root = 1.0 / np.sqrt(diagonal)
