@@ -52,7 +52,8 @@ class Model:
         coef = np.zeros(self.gradient.shape)
         gained, sweeps = kernels.descent.descend(
             *columns, gram, self.gradient, diagonal, self.strength, coef, self.penalty.kernel, self.penalty.positive,
-            coef.shape[0] - 1 if self.free else -1, np.full(coef.shape[0], 2, np.int8), self.weight, local, self.pivot, 0.0, 400, 0.0,
+            coef.shape[0] - 1 if self.free else -1, np.full(coef.shape[0], 2, np.int8), self.weight, local, self.pivot,
+            0.0, 400, 0.0,
         )  # fmt: skip
         assert 1 <= sweeps <= 400
         return coef, gained

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 from components import LOSSES, NORMS, PENALTIES, LossCase, name
 from runs import full_ensemble, random_problem
 
 from sparseboost.monitors import Monitor
-from sparseboost.penalties import L1L2, NoPenalty, Penalty
+from sparseboost.penalties import NoPenalty, Penalty
 from sparseboost.solvers import AdaBoost, Boosting, Correction, GradBoost, minimize
 from sparseboost.solvers import quadratic_model as module
-from sparseboost.solvers.gram_cache import GramCache
 from sparseboost.solvers.newton import Newton
 
 SMOOTH = [case for case in LOSSES if case.loss.smooth]
@@ -51,5 +47,3 @@ def test_never_rises_on_columns_or_on_the_hessian(
             after = problem.driving_objective(found.ensemble, found.score)
             assert after <= before + 1e-12 * abs(before)
             ensemble, score, before = found.ensemble, found.score, after
-
-

@@ -142,12 +142,12 @@ class QuadraticModel:
         self, gram: Array, gradient: Array, diagonal: Array, strength: Array, coef: Array, free: int, watched: Array
     ) -> float:
         problem = self.problem
-        promise, sweeps = kernels.descent.descend(
+        promise, _ = kernels.descent.descend(
             *NO_COLUMNS, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
             free, watched, problem.weight, np.empty((0, coef.shape[1]), np.float32), self.pivot, 0.0, GRAM_SWEEPS,
             GRAM_FRACTION,
         )  # fmt: skip
-        return promise
+        return float(promise)
 
     def _on_columns(self, alive: Array, gradient: Array, local: Array, coef: Array) -> float:
         problem, free = self.problem, self.problem.fit_intercept
@@ -161,15 +161,7 @@ class QuadraticModel:
             problem.penalty.kernel, problem.penalty.positive, coef.shape[0] - 1 if free else -1, watched, weight,
             curvature, self.pivot, FLOOR * float(curvature.max()), COLUMN_SWEEPS, COLUMN_FRACTION,
         )  # fmt: skip
-                (
-                    "columns",
-                    (int(alive.sum()), coef.shape[1]),
-                    self.sweeps,
-                    promise,
-                    self.columns.flat[0].size * coef.shape[1] / 1e6 * alive.mean(),
-                )
-            )
-        return promise
+        return float(promise)
 
 
 def _own_blocks(gram: Array, coupled: bool) -> Array:
