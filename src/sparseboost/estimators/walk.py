@@ -92,8 +92,16 @@ class _Trial:
         return _worst(self.violation, outside, max(10, self.ensemble.support))
 
     def point(self, target: float) -> Point:
-        stage = self.ensemble.prune().stage
-        return Point(stage, self.objective, self.gap, self.gap <= target, self.rounds, self.seconds)
+        keys, coef, intercept = self.ensemble.stage
+        alive = np.any(coef != 0.0, axis=1)
+        return Point(
+            (keys[alive], coef[alive], intercept),
+            self.objective,
+            self.gap,
+            self.gap <= target,
+            self.rounds,
+            self.seconds,
+        )
 
 
 class Sequential:

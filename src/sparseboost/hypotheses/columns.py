@@ -41,7 +41,11 @@ class Columns:
 
     def correlate(self, force: Array) -> Array:
         """Σ_i h_j(x_i) force_i for every column, shape (n, k)."""
-        return np.asarray(self.matrix.T @ force)
+        if not sp.issparse(self.matrix):
+            return np.asarray(self.matrix.T @ force)
+        X, out = self.matrix, np.empty((self.size, force.shape[1]))
+        kernels.columns.correlate(X.data, X.indices, X.indptr, np.ascontiguousarray(force), out, 0, self.size)
+        return out
 
     def split_correlate(self, up: Array, down: Array) -> tuple[Array, Array]:
         """μ⁺ and μ⁻ of every column (T1), each of shape (n, k)."""

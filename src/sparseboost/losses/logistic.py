@@ -59,7 +59,9 @@ class Logistic(Loss):
 
     def model(self, y: Array, weight: Array, score: Array) -> tuple[float, Array, Array | None]:
         force, local = np.empty(score.shape), np.empty(score.shape)
-        total = kernels.elementary.logistic_model(y, weight, np.ascontiguousarray(score), force, local)
+        total = kernels.elementary.logistic_model(
+            np.ascontiguousarray(y), weight, np.ascontiguousarray(score), force, local
+        )
         return total, force, local
 
     def conjugate(self, y: Array, dual: Array) -> Array:

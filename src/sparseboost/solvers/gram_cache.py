@@ -28,9 +28,11 @@ class GramCache:
         self._owner: tuple[Any, ...] = ()
         self._local: Array | None = None
         self._panel = Panel()
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Compute everything anew next time."""
+        self._local = None
         self._keys = np.empty(0, dtype=np.int64)
         self._hessian = np.empty((0, 0, 0, 0))  # in the panel's columns, those of ones first
 
@@ -64,8 +66,8 @@ class GramCache:
             self._panel = Panel()
         elif self._owner[2] == owner[2] and self._local is not None and _close(problem.weight, local, self._local):
             return
+        self.forget()
         self._owner, self._local = owner, local
-        self._forget()
 
     def _extend(self, problem: Problem, ensemble: Ensemble, new: Array) -> None:
         """Multiply new columns with each other and with those that are known and still active."""
@@ -102,7 +104,8 @@ def _groups(problem: Problem, local: Array) -> Iterator[tuple[Array | None, Arra
         yield None, weight[:, None] * local, [[(r, 0, 1)] for r in range(k)]
     elif (pivot := loss.pivot(problem.y))[0] < 0:
         spread = weight[:, None] * local * (1.0 - local)  # of diag(q) − qqᵀ, where most examples have few classes left
-        counts = spread > NEGLIGIBLE * spread.mean(axis=0)
+        # a loss that stands in for another is flat nearly everywhere, and the little curvature it has is needed
+        counts = spread > (NEGLIGIBLE if problem.smooth_loss is None else 0.0) * spread.mean(axis=0)
         local = np.where(counts, local, 0.0)
         for r in range(k):
             rows = np.flatnonzero(counts[:, r])

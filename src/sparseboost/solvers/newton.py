@@ -20,6 +20,8 @@ Array = np.ndarray
 MOST_STEPS = 20
 SMALLEST_STEP = 1e-6
 ROUNDING = 1e-13
+SLOW = 0.1  # share of the last step's promise: Newton's method does better
+MOST_CARE = 1e-5
 WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
 
 
@@ -64,13 +66,17 @@ class Newton(Corrector):
         model = QuadraticModel(problem, ensemble, self._cache, self._constant)
         point = _look(problem, ensemble, score)
         gradient = model.gradient(point.force)
-        gap, bound, stalled = np.inf, 0.0, False
+        gap, bound, stalled, promise = np.inf, 0.0, False, np.inf
         for _ in range(MOST_STEPS):
             aim = model.step(point.ensemble, gradient, point.local)
             found = _search(problem, point, aim)
             if found is None:
                 stalled = True
                 break
+            if aim.promise > SLOW * promise:  # the Hessian is too old, or sweeps stop before the end of a valley
+                self._cache.forget()
+                model.care = max(0.1 * model.care, MOST_CARE)
+            promise = aim.promise
             bound += max(point.objective - found.objective, 0.0)
             point = found
             gradient = model.gradient(point.force)

@@ -36,7 +36,9 @@ class Panel:
             yield from self._sparse(ensemble, every, first, groups)
             return
         kept = self._places(ensemble, every)
-        values = np.vstack([np.ones((1, self._values.shape[1]), np.float32), self._values[kept]])
+        values = np.ones((1 + kept.size, ensemble.columns.matrix.shape[0]), np.float32)
+        if kept.size:
+            values[1:] = self._values[kept]
         for rows, weights in groups:
             part = values if rows is None else values.take(rows, axis=1)
             by_weight = np.ascontiguousarray(weights.T, dtype=values.dtype)

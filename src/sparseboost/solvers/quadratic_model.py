@@ -48,6 +48,7 @@ class QuadraticModel:
         self.columns = ensemble.columns
         self.strength = problem.strength(ensemble)
         self.pivot = problem.driving_loss.pivot(problem.y)
+        self.care = 1.0  # times the gain at which sweeps stop
         self.sweeps = 7  # how many sweeps the model is expected to take
 
     def gradient(self, force: Array) -> Array:
@@ -145,7 +146,7 @@ class QuadraticModel:
         promise, _ = kernels.descent.descend(
             *NO_COLUMNS, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
             free, watched, problem.weight, np.empty((0, coef.shape[1]), np.float32), self.pivot, 0.0, GRAM_SWEEPS,
-            GRAM_FRACTION,
+            GRAM_FRACTION * self.care,
         )  # fmt: skip
         return float(promise)
 
@@ -159,7 +160,8 @@ class QuadraticModel:
         promise, self.sweeps = kernels.descent.descend(
             *self.columns.flat, NO_GRAM, gradient, np.empty(gradient.shape), self.strength, coef,
             problem.penalty.kernel, problem.penalty.positive, coef.shape[0] - 1 if free else -1, watched, weight,
-            curvature, self.pivot, FLOOR * float(curvature.max()), COLUMN_SWEEPS, COLUMN_FRACTION,
+            curvature, self.pivot, FLOOR * float(curvature.max()), COLUMN_SWEEPS,
+            COLUMN_FRACTION * self.care,
         )  # fmt: skip
         return float(promise)
 
