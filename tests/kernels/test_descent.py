@@ -53,7 +53,7 @@ class Model:
         gained, sweeps = kernels.descent.descend(
             *columns, gram, self.gradient, diagonal, self.strength, coef, self.penalty.kernel, self.penalty.positive,
             coef.shape[0] - 1 if self.free else -1, np.full(coef.shape[0], 2, np.int8), self.weight, local, self.pivot,
-            0.0, 400, 0.0,
+            0.0, 400, 0.0, True,
         )  # fmt: skip
         assert 1 <= sweeps <= 400
         return coef, gained
@@ -113,7 +113,7 @@ def plain(gram: Array, gradient: Array, watched: Array, most: int, coef: Array |
     kernels.descent.descend(
         *NO_COLUMNS, np.ascontiguousarray(gram[:, None, :]), gradient, np.diag(gram)[:, None].copy(), np.zeros(n), coef,
         NoPenalty.kernel, False, -1, watched, np.ones(n), np.empty((0, 1), np.float32), np.empty(0, np.int64), 0.0,
-        most, 0.0,
+        most, 0.0, True,
     )  # fmt: skip
     return coef[:, 0]
 
@@ -153,7 +153,7 @@ def test_one_matrix_serves_all_outputs(rng: np.random.Generator) -> None:
         coef = np.zeros((n, k))
         kernels.descent.descend(
             *NO_COLUMNS, gram, gradient, diagonal, np.zeros(n), coef, NoPenalty.kernel, False, -1,
-            np.ones(n, np.int8), np.ones(20), np.empty((0, k), np.float32), np.empty(0, np.int64), 0.0, 500, 0.0,
+            np.ones(n, np.int8), np.ones(20), np.empty((0, k), np.float32), np.empty(0, np.int64), 0.0, 500, 0.0, True,
         )  # fmt: skip
         results.append(coef)
     np.testing.assert_array_equal(results[0], results[1])

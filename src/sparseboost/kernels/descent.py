@@ -1,7 +1,7 @@
 """Block coordinate descent on the quadratic model that one Newton step minimises, with extrapolation between sweeps.
 
 Sweeps run over columns, or on the Hessian of the weights where it is small. Columns come as in `kernels.sweeps`. What
-sums over examples is kept in single precision: the model is an approximation, and the gradient it starts from is not.
+sums over examples may be in single precision: the model is an approximation, and the gradient it starts from is not.
 """
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ def _sweep(
 @compiled_sum
 def descend(
     data, indices, indptr, gram, gradient, diagonal, strength, coef, kind, positive, free, watched, weight, local,
-    pivot, floor, most, fraction,
+    pivot, floor, most, fraction, extrapolate,
 ):  # fmt: skip
     """Sweep over the watched rows until one sweep gains little; return (decrease, sweeps).
 
@@ -341,7 +341,7 @@ def descend(
         past[kept] = coef
         kept += 1
         if kept > DEPTH:
-            if _extrapolate(past, coef, positive, free, trial):
+            if extrapolate and _extrapolate(past, coef, positive, free, trial):
                 if other_pushed.size < pushed.size or other_slope.size < slope.size:
                     other_pushed, other_slope = np.empty_like(pushed), np.empty_like(slope)
                 fall = _fall(

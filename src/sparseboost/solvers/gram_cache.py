@@ -14,6 +14,7 @@ from sparseboost.solvers.panel import Panel, places
 Array = np.ndarray
 STALE = 0.03  # share of an output's curvature that may have changed before everything is computed anew
 NEGLIGIBLE = 0.03  # of the mean curvature of a class: examples below it are left out of its part of the Hessian
+SINGLE = 5000  # scores: smaller problems are computed in double precision, so that only rounding depends on the order
 Pairs = list[tuple[int, int, int]]  # outputs r, s and a sign
 
 
@@ -63,7 +64,7 @@ class GramCache:
         """Forget everything if it belongs to another problem or to a curvature that is too far away."""
         owner = (problem.dictionary, problem.weight, problem.driving_loss.sharpness)
         if len(self._owner) != 3 or self._owner[0] is not owner[0] or self._owner[1] is not owner[1]:
-            self._panel = Panel()
+            self._panel = Panel(digits(problem))
         elif self._owner[2] == owner[2] and self._local is not None and _close(problem.weight, local, self._local):
             return
         self.forget()
@@ -92,6 +93,11 @@ class GramCache:
         self._hessian, self._keys = hessian, ensemble.keys[every]
 
 
+def digits(problem: Problem) -> type:
+    """Single precision for the Hessian of large problems: it is twice as fast, and the gradient is exact."""
+    return np.float32 if problem.y.shape[0] * problem.n_outputs >= SINGLE else np.float64
+
+
 def _close(weight: Array, local: Array, other: Array) -> bool:
     return local is other or bool(np.all(weight @ np.abs(local - other) <= STALE * (weight @ other)))
 
@@ -103,14 +109,15 @@ def _groups(problem: Problem, local: Array) -> Iterator[tuple[Array | None, Arra
     if not loss.multiclass:
         yield None, weight[:, None] * local, [[(r, 0, 1)] for r in range(k)]
     elif (pivot := loss.pivot(problem.y))[0] < 0:
-        spread = weight[:, None] * local * (1.0 - local)  # of diag(q) − qqᵀ, where most examples have few classes left
+        spread = local * (1.0 - local)  # of diag(q) − qqᵀ, where most examples have few classes left
         # a loss that stands in for another is flat nearly everywhere, and the little curvature it has is needed
-        counts = spread > (NEGLIGIBLE if problem.smooth_loss is None else 0.0) * spread.mean(axis=0)
+        least = NEGLIGIBLE if problem.smooth_loss is None else 0.0
+        counts = spread > least * (problem.weight @ spread)
         local = np.where(counts, local, 0.0)
         for r in range(k):
             rows = np.flatnonzero(counts[:, r])
             weights = -(weight[rows] * local[rows, r])[:, None] * local[rows, : r + 1]
-            weights[:, r] = spread[rows, r]
+            weights[:, r] = weight[rows] * spread[rows, r]
             yield rows, weights, [[(r, s, 1), (s, r, 1)] if s < r else [(r, r, 1)] for s in range(r + 1)]
     else:
         for c in np.unique(pivot):  # examples of class c bind the outputs c and r, and no others

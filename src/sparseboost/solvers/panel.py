@@ -14,15 +14,15 @@ Array = np.ndarray
 
 
 class Panel:
-    """Columns h_j = scale_j · p_j + centre_j with p_j in single precision, in which BLAS is twice as fast.
+    """Columns h_j = scale_j · p_j + centre_j with p_j in few digits, with which BLAS is fast.
 
-    A Hessian needs few digits; centring first saves those that a large mean would take. Sparse columns are used as
+    A Hessian does not need more; centring first saves those that a large mean would take. Sparse columns are used as
     they are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: type = np.float64) -> None:
         self._keys = np.empty(0, dtype=np.int64)
-        self._values = np.empty((0, 0), np.float32)
+        self._values: Array = np.empty((0, 0), dtype)
         self._scale = self._centre = np.empty(0)
 
     def products(
@@ -36,7 +36,7 @@ class Panel:
             yield from self._sparse(ensemble, every, first, groups)
             return
         kept = self._places(ensemble, every)
-        values = np.ones((1 + kept.size, ensemble.columns.matrix.shape[0]), np.float32)
+        values = np.ones((1 + kept.size, ensemble.columns.matrix.shape[0]), self._values.dtype)
         if kept.size:
             values[1:] = self._values[kept]
         for rows, weights in groups:
@@ -63,7 +63,7 @@ class Panel:
             scale = np.maximum(np.maximum(fresh.max(axis=1), -fresh.min(axis=1)), np.finfo(float).tiny)
             fresh /= scale[:, None]
             old = self._values[kept].reshape(-1, fresh.shape[1])
-            self._values = np.concatenate([old, fresh.astype(np.float32)])
+            self._values = np.concatenate([old, fresh.astype(self._values.dtype)])
             self._keys = np.concatenate([self._keys[kept], ensemble.keys[new]])
             self._scale = np.concatenate([self._scale[kept], scale])
             self._centre = np.concatenate([self._centre[kept], centre])

@@ -11,7 +11,7 @@ from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
 from sparseboost.problem import Problem
 from sparseboost.solvers.constant_gram import ConstantGram
-from sparseboost.solvers.gram_cache import GramCache
+from sparseboost.solvers.gram_cache import GramCache, digits
 from sparseboost.solvers.panel import places
 
 Array = np.ndarray
@@ -19,7 +19,8 @@ COLUMN_SWEEPS = 50
 COLUMN_FRACTION = 0.01  # sweeps stop when one gains less than this share of all before it
 GRAM_SWEEPS = 1000
 GRAM_FRACTION = 1e-3
-LARGEST_HESSIAN = 10_000_000  # entries
+TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
+LARGEST_HESSIAN, SMALL_HESSIAN = 10_000_000, 1_000_000  # entries
 GRAM_SWEEP, DENSE_SWEEP = 0.4, 1.0  # nanoseconds per entry of a matrix of products, or of dense columns
 FLOOR = 1e-12  # of the curvature, as a share of the largest, where it vanishes
 NO_COLUMNS = (np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64))
@@ -47,6 +48,7 @@ class QuadraticModel:
         self.cache, self.constant = cache, constant
         self.columns = ensemble.columns
         self.strength = problem.strength(ensemble)
+        self.digits = digits(problem)
         self.pivot = problem.driving_loss.pivot(problem.y)
         self.care = 1.0  # times the gain at which sweeps stop
         self.sweeps = 7  # how many sweeps the model is expected to take
@@ -94,6 +96,8 @@ class QuadraticModel:
         size = n * n * (k * k if loss.multiclass else 1 if loss.quadratic else k)
         if size > LARGEST_HESSIAN:
             return False
+        if self.digits is np.float64 and size <= SMALL_HESSIAN:
+            return True  # whatever the number of examples: one of weight two is as good as two of weight one
         new = int((alive & ~known).sum())
         products = 1 if loss.quadratic else k * (k + 1) // 2 if loss.multiclass else k
         matrix = self.columns.matrix
@@ -145,15 +149,15 @@ class QuadraticModel:
         problem = self.problem
         promise, _ = kernels.descent.descend(
             *NO_COLUMNS, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
-            free, watched, problem.weight, np.empty((0, coef.shape[1]), np.float32), self.pivot, 0.0, GRAM_SWEEPS,
-            GRAM_FRACTION * self.care,
+            free, watched, problem.weight, np.empty((0, coef.shape[1]), self.digits), self.pivot, 0.0, GRAM_SWEEPS,
+            GRAM_FRACTION * self.care, gram.size > TINY_HESSIAN,
         )  # fmt: skip
         return float(promise)
 
     def _on_columns(self, alive: Array, gradient: Array, local: Array, coef: Array) -> float:
         problem, free = self.problem, self.problem.fit_intercept
         weight = problem.weight * problem.driving_loss.sharpness
-        curvature = (local if self.pivot.size else weight[:, None] * local).astype(np.float32)
+        curvature: Array = (local if self.pivot.size else weight[:, None] * local).astype(self.digits)
         if not sp.issparse(self.columns.matrix):
             curvature = np.ascontiguousarray(curvature.T)
         watched = (np.append(alive, True) if free else alive) * np.int8(kernels.descent.PATIENCE)
@@ -161,7 +165,7 @@ class QuadraticModel:
             *self.columns.flat, NO_GRAM, gradient, np.empty(gradient.shape), self.strength, coef,
             problem.penalty.kernel, problem.penalty.positive, coef.shape[0] - 1 if free else -1, watched, weight,
             curvature, self.pivot, FLOOR * float(curvature.max()), COLUMN_SWEEPS,
-            COLUMN_FRACTION * self.care,
+            COLUMN_FRACTION * self.care, True,
         )  # fmt: skip
         return float(promise)
 
