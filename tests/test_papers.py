@@ -15,7 +15,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from sparseboost.cli import app
-from sparseboost.papers import EXPERIMENTS, Options, data, grubb2011, rankers, reproduce, xi2009
+from sparseboost.papers import EXPERIMENTS, Options, data, grubb2011, multiboost2012, rankers, reproduce, xi2009
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
@@ -149,3 +149,25 @@ def test_rankers_of_another_interpreter(tmp_path: Path, monkeypatch: pytest.Monk
     script.write_text("raise ValueError('bad data')")
     with pytest.raises(RuntimeError, match=r"none failed under .*bad data"):
         rankers.peer_scores(train, train[0], 3, Path(sys.executable))
+
+
+def test_multiboost2012_counts_hypotheses_at_equal_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+    np.savez(tmp_path / "some.npz", X=X[:100], y=y[:100], X_test=X[100:], y_test=y[100:])
+    monkeypatch.setattr(multiboost2012, "SETS", (multiboost2012.Set("Some", "some", 100, 50, 10),))
+    monkeypatch.setattr(multiboost2012, "NUS", np.array([0.1, 0.03, 0.01]))
+    console = Console(record=True, width=100, file=open("/dev/null", "w"))  # noqa: SIM115
+    multiboost2012.run(Options(tmp_path / "out", tmp_path), console)
+    text = console.export_text()
+    for words in ("Some", "l1/l2", "l1/linf", "SAMME"):
+        assert words in text
+    assert (tmp_path / "out" / "multiboost2012.png").stat().st_size > 10_000
+
+
+def test_fewest_hypotheses_for_an_error() -> None:
+    curve = multiboost2012.Curve(np.array([2, 6, 10]), np.array([0.5, 0.3, 0.1]))
+    found = [curve.fewest_for(level) for level in (0.6, 0.5, 0.4, 0.3, 0.05)]
+    np.testing.assert_allclose(found, [2.0, 2.0, 4.0, 6.0, np.inf])
+    assert [curve.best_within(most) for most in (1, 2, 9, 100)] == [np.inf, 0.5, 0.3, 0.1]
