@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -86,13 +87,11 @@ def run(n_blocks: int, n_workers: int, limit: str) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", default="1.5 GiB", help="memory limit of a worker")
-    parser.add_argument("--blocks", type=int, nargs="*", help="only these numbers of blocks")
-    parser.add_argument("--workers", type=int, nargs="*", help="only these numbers of workers")
+    parser.add_argument("--blocks", type=int, nargs="*", help="these numbers of blocks instead, with --workers")
+    parser.add_argument("--workers", type=int, nargs="*", default=[2], help="numbers of workers for --blocks")
     given = parser.parse_args()
     rows = []
-    for blocks, workers in SETTINGS:
-        if (given.blocks and blocks not in given.blocks) or (given.workers and workers not in given.workers):
-            continue
+    for blocks, workers in product(given.blocks, given.workers) if given.blocks else SETTINGS:
         print(f"{blocks} blocks, {workers} workers", flush=True)
         rows.append(run(blocks, workers, given.limit))
     names = list(rows[0])
