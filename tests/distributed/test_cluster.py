@@ -238,3 +238,13 @@ def test_bad_data_get_one_sentence(client):
     with pytest.raises(ValueError, match="all its partitions are empty"):
         model.fit([delayed(X[:0])], [delayed(y[:0])])
     assert not hasattr(model, "coef_")
+
+
+def test_many_inputs_and_rounds(client, rng: np.random.Generator) -> None:
+    """From a thousand inputs on, searches on one machine use what earlier ones saw; those over blocks do not."""
+    X = rng.normal(size=(80, 1200))
+    y = (X[:, :4].sum(axis=1) > 0).astype(int)
+    setting = {"alpha": 0.05, "tol": 1e-6, "induce": 3}
+    far = DaskSparseBoostClassifier(client=client, **setting).fit(cut(X), cut(y))
+    assert far.n_rounds_ > 3
+    agree(far, SparseBoostClassifier(**setting).fit(X, y), X)

@@ -20,6 +20,8 @@ Array = np.ndarray
 class RemoteFeatures(FeatureDictionary):
     """All inputs, over blocks of rows."""
 
+    remembers = False  # forces are on the workers, and so are their changes
+
     def __init__(self, shape: tuple[int, int], blocks: Rows, context: Context) -> None:
         super().__init__(np.broadcast_to(0.0, shape), context)
         self._blocks = blocks

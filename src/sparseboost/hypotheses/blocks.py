@@ -53,6 +53,7 @@ class BlockDictionary(Enumerable):
     """
 
     exact = True
+    remembers = True  # whether searches use what earlier ones saw
 
     def __init__(self, n_examples: int, size: int, cost: Array, context: Context) -> None:
         self.n_examples = n_examples
@@ -75,13 +76,14 @@ class BlockDictionary(Enumerable):
         exclude: Array | None = None,
         rank: Rank | None = None,
     ) -> Candidates:
-        due = self._pricing.due(force, dual_norm, above * self._cost) if above > 0.0 else None
+        remembers = self.remembers and above > 0.0
+        due = self._pricing.due(force, dual_norm, above * self._cost) if remembers else None
         if due is not None:
             return self._search_some(due, force, dual_norm, count, above=above, exclude=exclude, rank=rank)
         correlation = self.correlate(force)
         size = dual_norm(correlation)
         violation = size / self._cost
-        if above > 0.0:
+        if remembers:
             self._pricing.saw(None, size, force, dual_norm)
         keys = choose(correlation, violation, count, above=above, exclude=exclude, rank=rank)
         return Candidates(keys, float(violation.max(initial=0.0)), correlation)

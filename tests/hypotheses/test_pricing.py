@@ -1,0 +1,41 @@
+"""Searches that skip what must have stayed below the level, against searches that look at everything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sparseboost.hypotheses import Features
+from sparseboost.hypotheses.features import FeatureDictionary
+from sparseboost.penalties import L1, L1L2, L1Linf, Penalty
+
+
+@pytest.mark.parametrize("penalty", [L1(), L1L2(), L1Linf(), L1L2(positive=True)], ids=repr)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_is_not_looked_at_stays_below_the_level(
+    penalty: Penalty, sparse: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = rng.normal(size=(40, 1500)) * (rng.random((40, 1500)) < 0.4)
+    data = sp.csc_array(X) if sparse else X
+    looks: list[int] = []
+    some = FeatureDictionary.correlate_some
+    monkeypatch.setattr(
+        FeatureDictionary,
+        "correlate_some",
+        lambda self, keys, force: looks.append(keys.size) or some(self, keys, force),
+    )
+    remembering, force = Features().bind(data), rng.normal(size=(40, 3))
+    level = float(np.quantile(penalty.dual_norm(X.T @ force), 0.99))
+    for step in (1.0, 0.1, 1e-2, 1e-3, 0.0, 1e-4):
+        force = force + step * rng.normal(size=force.shape)
+        if step == 0.0:  # as far as Cauchy and Schwarz allow, for one that was far below the level
+            low = int(np.argsort(penalty.dual_norm(X.T @ force))[300])
+            force[:, 0] -= (X[:, low] @ force[:, 0] + 1.5 * level) / (X[:, low] @ X[:, low]) * X[:, low]
+        exclude = rng.choice(1500, 5, replace=False)
+        found = remembering.search(force, penalty.dual_norm, 20, above=level, exclude=exclude)
+        truth = Features().bind(data).search(force, penalty.dual_norm, 20, above=level, exclude=exclude)
+        np.testing.assert_array_equal(found.keys, truth.keys)
+        assert truth.violation <= found.violation * (1 + 1e-12)
+        assert found.violation <= max(truth.violation, level) * (1 + 1e-9)
+    assert any(size < 700 for size in looks), "some searches were spared"
