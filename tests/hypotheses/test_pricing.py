@@ -29,12 +29,16 @@ def test_what_is_not_looked_at_stays_below_the_level(
     level = float(np.quantile(penalty.dual_norm(X.T @ force), 0.99))
     for step in (1.0, 0.1, 1e-2, 1e-3, 0.0, 1e-4):
         force = force + step * rng.normal(size=force.shape)
-        if step == 0.0:  # as far as Cauchy and Schwarz allow, for one that was far below the level
-            low = int(np.argsort(penalty.dual_norm(X.T @ force))[300])
-            force[:, 0] -= (X[:, low] @ force[:, 0] + 1.5 * level) / (X[:, low] @ X[:, low]) * X[:, low]
+        if step == 0.0:  # one that was a little below the level crosses it, by as small a change as can be
+            size = penalty.dual_norm(X.T @ force)
+            low = int(np.argmax(np.where(size < 0.98 * level, size, 0.0)))
+            change, shift = np.zeros_like(force), np.linspace(0.0, 5.0, 5000)
+            change[:, 0] = -X[:, low] if penalty.positive else np.sign(X[:, low] @ force[:, 0]) * X[:, low]
+            moved = [penalty.dual_norm((X[:, low] @ (force + t * change))[None, :])[0] for t in shift]
+            force = force + shift[np.argmax(np.array(moved) > 1.001 * level)] * change
         exclude = rng.choice(1500, 5, replace=False)
-        found = remembering.search(force, penalty.dual_norm, 20, above=level, exclude=exclude)
-        truth = Features().bind(data).search(force, penalty.dual_norm, 20, above=level, exclude=exclude)
+        found = remembering.search(force, penalty.dual_norm, 1500, above=level, exclude=exclude)
+        truth = Features().bind(data).search(force, penalty.dual_norm, 1500, above=level, exclude=exclude)
         np.testing.assert_array_equal(found.keys, truth.keys)
         assert truth.violation <= found.violation * (1 + 1e-12)
         assert found.violation <= max(truth.violation, level) * (1 + 1e-9)
