@@ -52,7 +52,8 @@ class DaskExecutor(Executor):
 
     def compute(self, parts: Sequence[Any]) -> list[Future]:
         """Handles of delayed objects."""
-        return self._kept(self.client.compute(list(parts)))
+        with _one_clear_error():
+            return self._kept(self.client.compute(list(parts)))
 
     def _kept(self, futures: list[Future]) -> list[Future]:
         self._futures.update(futures)

@@ -146,7 +146,6 @@ class Prepared(NamedTuple):
 
     rows: Rows
     dictionary: Dictionary
-    head: Array
 
 
 def standardized(dictionary: Dictionary, penalty: Penalty, centred: bool) -> Dictionary:
@@ -200,7 +199,7 @@ def prepare(
     if isinstance(space, Features):
         blocks = executor.apply(bind, raw, [encoding] * q, [total] * q, [space] * q, [None] * q)
         rows = Rows(executor, blocks, sizes)
-        return Prepared(rows, RemoteFeatures((m, facts.n_inputs), rows, context), facts.head)
+        return Prepared(rows, RemoteFeatures((m, facts.n_inputs), rows, context))
     assert isinstance(space, Stumps)
     most = most_values(space)
     merged = executor.combine(Merge(most), executor.apply(summary, raw, [encoding] * q, [most] * q))
@@ -211,4 +210,4 @@ def prepare(
         found = executor.combine(least, executor.apply(lows, raw, blocks))
         shared = replace(shared, lows=np.where(np.isnan(shared.highs), np.nan, found))
     rows = Rows(executor, blocks, sizes)
-    return Prepared(rows, RemoteStumps(shared, context, space, rows), facts.head)
+    return Prepared(rows, RemoteStumps(shared, context, space, rows))

@@ -11,9 +11,7 @@ import scipy.sparse as sp
 from sparseboost import kernels
 from sparseboost.dask.dictionaries import SummedBins
 from sparseboost.hypotheses import Context
-from sparseboost.hypotheses.stump_bins import BLOCK_ENTRIES, Bins, blocks, make_bins
-from sparseboost.hypotheses.stump_bins import _cut as cut_sorted
-from sparseboost.hypotheses.stump_bins import _layout as layout
+from sparseboost.hypotheses.stump_bins import BLOCK_ENTRIES, Bins, blocks, cut_sorted, layout, make_bins
 from sparseboost.hypotheses.stumps import LARGEST_BINS, Stumps
 
 Array = np.ndarray

@@ -108,10 +108,6 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
     def _encode(self, X: Any, y: Any, reset: bool) -> tuple[Any, Array, Loss, Array | None]:
         """Validated X, targets of shape (m, k) as the loss wants them, the loss, and labels that have class weights."""
 
-    def _n_classes(self) -> int | None:
-        """Number of classes of a target with classes, 2 where it holds ±1, None where it holds real numbers."""
-        return None
-
     def _all_or_nothing(self) -> AbstractContextManager[None]:
         return all_or_nothing(self)
 

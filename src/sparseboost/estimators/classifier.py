@@ -232,9 +232,6 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
             target = codes[:, None].astype(float)
         return X, target, self._make_loss(self.classes_.size), self._weighted(y)
 
-    def _n_classes(self) -> int:
-        return 2 if self._multilabel else self.classes_.size
-
     def _make_loss(self, n_classes: int) -> Loss:
         """The loss for this many classes; multi-label targets count as one binary question per label."""
         loss = self.loss

@@ -255,9 +255,6 @@ class MultiBoostClassifier(ClassifierMixin, BaseSparseBoost):
             X, target, weight = X[used], target[used], weight[used]
         return super()._pose(X, target, loss, weight)
 
-    def _n_classes(self) -> int:
-        return self.classes_.size
-
     def _make_loss(self, n_classes: int) -> Loss:
         if not isinstance(self.loss, Loss):
             return PairwiseLogistic(n_classes) if self.loss == "logistic" else MulticlassHinge(n_classes)

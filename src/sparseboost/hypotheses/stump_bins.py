@@ -137,7 +137,7 @@ def _as_categories(values: Array, labels: Sequence[Any]) -> Array:
     return np.where(np.isnan(values), n, np.where(known, values, np.nan))
 
 
-def _cut(
+def cut_sorted(
     ordered: Array, mass: Array, indptr: Array, implicit: Array, zero_mass: Array, limits: Array
 ) -> tuple[Array, Array, Array]:
     """Number of bins per input, and their smallest and largest values, one input after the other."""
@@ -150,7 +150,7 @@ def _cut(
     return n_values, lows[kept], highs[kept]
 
 
-def _layout(n_values: Array, others: Array, lows: Array, highs: Array) -> tuple[Array, Array, Array, Any]:
+def layout(n_values: Array, others: Array, lows: Array, highs: Array) -> tuple[Array, Array, Array, Any]:
     """Starts of the bins, their edges with room for the bin of other rows, and the smallest type for the codes."""
     starts = np.concatenate([[0], np.cumsum(n_values + others)])
     place = np.arange(lows.size) + np.repeat(np.cumsum(others) - others, n_values)
@@ -178,9 +178,9 @@ def _dense_bins(X: Any, context: Context, limits: Array, weight: Array | None, c
         n = last - first
         indptr = np.arange(n + 1) * m
         nothing = np.zeros(n)
-        n_values, lows, highs = _cut(ordered.ravel(), mass, indptr, nothing > 0, nothing, limits[first:last])
+        n_values, lows, highs = cut_sorted(ordered.ravel(), mass, indptr, nothing > 0, nothing, limits[first:last])
         others = np.isnan(ordered[:, -1]) if m else nothing > 0
-        starts, lows, highs, kind = _layout(n_values, others, lows, highs)
+        starts, lows, highs, kind = layout(n_values, others, lows, highs)
         codes = np.empty(block.size, dtype=kind)
         kernels.stumps.encode(block.ravel(), indptr, starts, highs, n_values, codes)
         return codes.reshape(n, m), n_values, np.diff(starts), lows, highs
@@ -216,10 +216,10 @@ def _sparse_bins(X: Any, context: Context, limits: Array, weight: Array | None, 
     else:
         mass = weight[indices[order]]
         zero_mass = weight.sum() - np.bincount(owner, weights=weight[indices], minlength=d)
-    n_values, lows, highs = _cut(data[order], mass, indptr, implicit, zero_mass, limits)
+    n_values, lows, highs = cut_sorted(data[order], mass, indptr, implicit, zero_mass, limits)
     others = np.zeros(d, dtype=bool)
     others[owner[np.isnan(data)]] = True
-    starts, lows, highs, kind = _layout(n_values, others, lows, highs)
+    starts, lows, highs, kind = layout(n_values, others, lows, highs)
     codes = np.empty(data.size, dtype=kind)
     kernels.stumps.encode(data, indptr, starts, highs, n_values, codes)
     zeros = np.empty(d, dtype=np.int64)
