@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from sparseboost.hypotheses import Columns, Features
 from sparseboost.penalties import NoPenalty, Penalty
 
 Array = np.ndarray
-NO_COLUMNS = (np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64))
 
 
 def hessians(local: Array, pivot: Array) -> Array:
@@ -48,27 +48,29 @@ class Model:
         quadratic = 0.5 * np.einsum("jr,jrsl,ls->", coef, self.hessian, coef) + (self.gradient * coef).sum()
         return float(quadratic + self.strength @ self.penalty.value(kept))
 
-    def descend(self, columns: tuple[Array, ...], gram: Array, diagonal: Array, local: Array) -> tuple[Array, float]:
+    def descend(self, columns: Any, gram: Array | None, diagonal: Array, curve: Any) -> tuple[Array, float]:
         coef = np.zeros(self.gradient.shape)
         gained, sweeps = kernels.descent.descend(
-            *columns, gram, self.gradient, diagonal, self.strength, coef, self.penalty.kernel, self.penalty.positive,
-            coef.shape[0] - 1 if self.free else -1, np.full(coef.shape[0], 2, np.int8), self.weight, local, self.pivot,
-            0.0, 400, 0.0, True,
+            columns, gram, self.gradient, diagonal, self.strength, coef, self.penalty.kernel, self.penalty.positive,
+            coef.shape[0] - 1 if self.free else -1, np.full(coef.shape[0], 2, np.int8), curve, 0.0, 400, 0.0, True,
         )  # fmt: skip
         assert 1 <= sweeps <= 400
         return coef, gained
 
     def on_columns(self) -> tuple[Array, float]:
         local = self.local if self.pivot.size else self.weight[:, None] * self.local
-        local = np.ascontiguousarray(local if sp.issparse(self.columns.matrix) else local.T, dtype=np.float32)
-        return self.descend(self.columns.flat, np.empty((0, 0, 0)), np.empty(self.gradient.shape), local)
+        data, indices, indptr = self.columns.flat
+        sparse = sp.issparse(self.columns.matrix)
+        local = np.ascontiguousarray(local if sparse else local.T, dtype=np.float32)
+        columns = data, indices if sparse else None, indptr
+        return self.descend(columns, None, np.empty(self.gradient.shape), (self.weight, local, self.pivot))
 
     def on_hessian(self) -> tuple[Array, float]:
         n, k = self.gradient.shape
         diagonal = np.maximum(np.einsum("jrrj->jr", self.hessian) * (2.0 if self.pivot.size else 1.0), 1e-12)
         gram = self.hessian if self.pivot.size else np.einsum("jrrl->jrl", self.hessian)
         gram = np.ascontiguousarray(gram).reshape(n, k, -1)
-        return self.descend(NO_COLUMNS, gram, diagonal, np.empty((0, k), np.float32))
+        return self.descend(None, gram, diagonal, None)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=name)
@@ -111,9 +113,8 @@ def plain(gram: Array, gradient: Array, watched: Array, most: int, coef: Array |
     n = gram.shape[0]
     coef = np.zeros((n, 1)) if coef is None else coef
     kernels.descent.descend(
-        *NO_COLUMNS, np.ascontiguousarray(gram[:, None, :]), gradient, np.diag(gram)[:, None].copy(), np.zeros(n), coef,
-        NoPenalty.kernel, False, -1, watched, np.ones(n), np.empty((0, 1), np.float32), np.empty(0, np.int64), 0.0,
-        most, 0.0, True,
+        None, np.ascontiguousarray(gram[:, None, :]), gradient, np.diag(gram)[:, None].copy(), np.zeros(n), coef,
+        NoPenalty.kernel, False, -1, watched, None, 0.0, most, 0.0, True,
     )  # fmt: skip
     return coef[:, 0]
 
@@ -152,8 +153,8 @@ def test_one_matrix_serves_all_outputs(rng: np.random.Generator) -> None:
     for gram in (alone, np.repeat(alone, k, axis=1)):
         coef = np.zeros((n, k))
         kernels.descent.descend(
-            *NO_COLUMNS, gram, gradient, diagonal, np.zeros(n), coef, NoPenalty.kernel, False, -1,
-            np.ones(n, np.int8), np.ones(20), np.empty((0, k), np.float32), np.empty(0, np.int64), 0.0, 500, 0.0, True,
+            None, gram, gradient, diagonal, np.zeros(n), coef, NoPenalty.kernel, False, -1, np.ones(n, np.int8), None,
+            0.0, 500, 0.0, True,
         )  # fmt: skip
         results.append(coef)
     np.testing.assert_array_equal(results[0], results[1])

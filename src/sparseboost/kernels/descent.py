@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparseboost.kernels.compile import compiled_inside, compiled_sum
+from sparseboost.kernels.compile import compiled_inside, compiled_sum, compiled_sum_inside
 from sparseboost.kernels.kinds import NO_PENALTY
 from sparseboost.kernels.quadratic import quadratic_row, row_decrease
 from sparseboost.kernels.rows import row_value
 
+Array = np.ndarray
 DEPTH = 5  # past sweeps that are combined into one step
 PATIENCE = 2  # times that a row may stay zero before its column is not looked at any more
 
 
-@compiled_sum
+@compiled_sum_inside
 def _pull(x, rows, pushed, force):
     """Add Σ_i x_i pushed_i to the force on a row."""
     k = force.size
@@ -39,7 +40,7 @@ def _pull(x, rows, pushed, force):
                 force[r] += x[p] * line[r]
 
 
-@compiled_sum
+@compiled_sum_inside
 def _spread_dense(x, weight, local, pivot, floor, d):
     """`_spread` of a dense column."""
     for r in range(d.size):
@@ -56,12 +57,9 @@ def _spread_dense(x, weight, local, pivot, floor, d):
         d[r] = total
 
 
-@compiled_sum
-def _spread(x, rows, weight, local, pivot, floor, d):
-    """A diagonal that bounds the row's own block of the Hessian: twice the diagonal where its rows sum to zero."""
-    if rows.size == 0:
-        _spread_dense(x, weight, local, pivot, floor, d)
-        return
+@compiled_sum_inside
+def _spread_sparse(x, rows, weight, local, pivot, floor, d):
+    """`_spread` of a sparse column."""
     k = d.size
     for r in range(k):
         d[r] = 1e-300
@@ -79,7 +77,16 @@ def _spread(x, rows, weight, local, pivot, floor, d):
                 d[r] += 2.0 * square * weight[i] * (own[r] + floor)
 
 
-@compiled_sum
+@compiled_inside
+def _spread(x, rows, weight, local, pivot, floor, d):
+    """A diagonal that bounds the row's own block of the Hessian: twice the diagonal where its rows sum to zero."""
+    if rows.size == 0:
+        _spread_dense(x, weight, local, pivot, floor, d)
+    else:
+        _spread_sparse(x, rows, weight, local, pivot, floor, d)
+
+
+@compiled_sum_inside
 def _push_dense(x, change, weight, local, pivot, pushed, mean):
     """`_push` of a dense column."""
     k = change.size
@@ -90,7 +97,8 @@ def _push_dense(x, change, weight, local, pivot, pushed, mean):
                 line[i] += own[i] * (x[i] * one)
         return
     if pivot[0] < 0:
-        mean[:] = 0.0
+        for i in range(x.size):
+            mean[i] = 0.0
         for r in range(k):
             own, one = local[r], change[r]
             for i in range(x.size):
@@ -110,12 +118,9 @@ def _push_dense(x, change, weight, local, pivot, pushed, mean):
             pushed[pivot[i], i] -= x[i] * weight[i] * total
 
 
-@compiled_sum
-def _push(x, rows, change, weight, local, pivot, pushed, mean):
-    """Add to `pushed` the curvature times the change of the scores when a row changes."""
-    if rows.size == 0:
-        _push_dense(x, change, weight, local, pivot, pushed, mean)
-        return
+@compiled_sum_inside
+def _push_sparse(x, rows, change, weight, local, pivot, pushed):
+    """`_push` of a sparse column."""
     k = change.size
     if k == 1:
         for p in range(x.size):
@@ -142,15 +147,24 @@ def _push(x, rows, change, weight, local, pivot, pushed, mean):
             line[pivot[i]] -= total
 
 
-@compiled_sum
-def _push_slope(gram, j, change, coupled, slope):
+@compiled_inside
+def _push(x, rows, change, weight, local, pivot, pushed, mean):
+    """Add to `pushed` the curvature times the change of the scores when a row changes."""
+    if rows.size == 0:
+        _push_dense(x, change, weight, local, pivot, pushed, mean)
+    else:
+        _push_sparse(x, rows, change, weight, local, pivot, pushed)
+
+
+@compiled_sum_inside
+def _push_slope(gram, j, change, slope):
     """Add what the Hessian makes of the change of a row to the slopes of all rows."""
-    n = gram.shape[0]
+    n, flat = gram.shape[0], slope.reshape(slope.size)
     for r in range(change.size):
         if change[r] != 0.0:
             line = gram[j, r if gram.shape[1] > 1 else 0]
-            part = slope if coupled else slope[r * n : (r + 1) * n]
-            for p in range(part.size):
+            part = flat[r * n : r * n + n] if line.size == n else flat
+            for p in range(line.size):
                 part[p] += change[r] * line[p]
 
 
@@ -167,7 +181,9 @@ def _extrapolate(past, coef, positive, free, trial):
                     total += (past[a + 1, j, r] - past[a, j, r]) * (past[b + 1, j, r] - past[b, j, r])
             system[a, b] = total
             system[b, a] = total
-    ridge = 1e-12 * np.trace(system)
+    ridge, whole = 0.0, 0.0
+    for a in range(last):
+        ridge += 1e-12 * system[a, a]
     for a in range(last):  # elimination without pivots: the matrix is positive definite
         system[a, a] += ridge
         if not system[a, a] > 0.0:
@@ -181,7 +197,7 @@ def _extrapolate(past, coef, positive, free, trial):
         for b in range(a + 1, last):
             share[a] -= system[a, b] * share[b]
         share[a] /= system[a, a]
-    whole = share.sum()
+        whole += share[a]
     if not abs(whole) > 0.0:
         return False
     for j in range(n):
@@ -198,6 +214,9 @@ def _extrapolate(past, coef, positive, free, trial):
     return True
 
 
+# In what follows either `gram` or `columns` and `curve` are None, and the code for it is not compiled.
+
+
 @compiled_inside
 def _column(j, free, columns):
     """Numbers and examples of a column; the intercept's is all ones."""
@@ -208,55 +227,69 @@ def _column(j, free, columns):
 
 
 @compiled_inside
-def _force(j, free, columns, gram, gradient, pushed, slope, force):
+def _force(j, free, columns, gram, gradient, pushed, force):
     """Slope of the model in one row."""
     n, k = gradient.shape
-    for r in range(k):
-        force[r] = gradient[j, r] if gram.size == 0 else slope[r * n + j]
-    if gram.size == 0:
+    if gram is not None:
+        for r in range(k):
+            force[r] = pushed[r, j]
+    if columns is not None:
+        for r in range(k):
+            force[r] = gradient[j, r]
         x, rows = _column(j, free, columns)
         _pull(x, rows, pushed, force)
 
 
 @compiled_inside
-def _move(j, free, change, columns, gram, curve, pushed, slope):
+def _move(j, free, change, columns, gram, curve, pushed):
     """Let the other rows know that one has changed."""
-    weight, local, pivot, mean = curve
-    if gram.size == 0:
+    if gram is not None:
+        _push_slope(gram, j, change, pushed)
+    if columns is not None:
+        weight, local, pivot, mean = curve
         x, rows = _column(j, free, columns)
         _push(x, rows, change, weight, local, pivot, pushed, mean)
-    else:
-        _push_slope(gram, j, change, pivot.size > 0, slope)
 
 
 @compiled_inside
-def _slopes(gradient, slope):
-    """Slopes of all rows at the start, one output after the other."""
-    n, k = gradient.shape
-    for j in range(n):
-        for r in range(k):
-            slope[r * n + j] = gradient[j, r]
+def _begin(gram, columns, gradient, pushed):
+    """What is pushed before any row has moved."""
+    if gram is not None:
+        for j in range(gradient.shape[0]):
+            for r in range(gradient.shape[1]):
+                pushed[r, j] = gradient[j, r]
+    if columns is not None:
+        for a in range(pushed.shape[0]):
+            for b in range(pushed.shape[1]):
+                pushed[a, b] = 0.0
 
 
 @compiled_inside
-def _fall(trial, start, columns, gram, gradient, strength, kind, free, curve, pushed, slope):
-    """How much lower the model is at other weights; `pushed` or `slope` are made for them."""
+def _measure(j, free, columns, curve, floor, d):
+    """The diagonal of one row, where no Hessian says it."""
+    if columns is not None:
+        x, rows = _column(j, free, columns)
+        weight, local, pivot, _mean = curve
+        _spread(x, rows, weight, local, pivot, floor, d)
+
+
+@compiled_inside
+def _fall(trial, start, columns, gram, gradient, strength, kind, free, curve, pushed):
+    """How much lower the model is at other weights; `pushed` is made for them."""
     n, k = trial.shape
     change, force, moved = np.empty((n, k)), np.empty(k), np.zeros(n, np.bool_)
-    pushed[:] = 0.0
-    if gram.size:
-        _slopes(gradient, slope)
+    _begin(gram, columns, gradient, pushed)
     for j in range(n):
         for r in range(k):
             change[j, r] = trial[j, r] - start[j, r]
             moved[j] |= change[j, r] != 0.0
         if moved[j]:
-            _move(j, free, change[j], columns, gram, curve, pushed, slope)
+            _move(j, free, change[j], columns, gram, curve, pushed)
     fall = 0.0
     for j in range(n):
         if not moved[j]:
             continue
-        _force(j, free, columns, gram, gradient, pushed, slope, force)
+        _force(j, free, columns, gram, gradient, pushed, force)
         for r in range(k):
             fall -= 0.5 * change[j, r] * (force[r] + gradient[j, r])
         if j != free:
@@ -267,7 +300,7 @@ def _fall(trial, start, columns, gram, gradient, strength, kind, free, curve, pu
 @compiled_inside
 def _sweep(
     first, watched, columns, gram, gradient, diagonal, strength, coef, kind, positive, free, curve, floor, pushed,
-    slope, scratch, order,
+    scratch, order,
 ):  # fmt: skip
     """One step of every watched row; how much the model falls."""
     n, k = coef.shape
@@ -278,11 +311,9 @@ def _sweep(
             continue
         row, d = coef[j], diagonal[j]
         lam = 0.0 if j == free else strength[j]
-        if first and gram.size == 0:
-            x, rows = _column(j, free, columns)
-            weight, local, pivot, _mean = curve
-            _spread(x, rows, weight, local, pivot, floor, d)
-        _force(j, free, columns, gram, gradient, pushed, slope, force)
+        if first:
+            _measure(j, free, columns, curve, floor, d)
+        _force(j, free, columns, gram, gradient, pushed, force)
         for r in range(k):
             old[r] = row[r]
             b[r] = d[r] * row[r] - force[r]
@@ -291,70 +322,90 @@ def _sweep(
         for r in range(k):
             moved = moved or row[r] != old[r]
             empty = empty and row[r] == 0.0
-        watched[j] = PATIENCE if gram.size > 0 or moved or not empty or j == free else watched[j] - 1
+        if gram is None:
+            watched[j] = PATIENCE if moved or not empty or j == free else watched[j] - 1
         if moved:
             gained += row_decrease(kind, old, row, d, force, lam)
             for r in range(k):
                 old[r] = row[r] - old[r]
-            _move(j, free, old, columns, gram, curve, pushed, slope)
+            _move(j, free, old, columns, gram, curve, pushed)
     return gained
 
 
+@compiled_inside
+def _copy(source, target):
+    """Copy a matrix; this compiles in a tenth of the time of `target[:] = source`."""
+    for j in range(target.shape[0]):
+        for r in range(target.shape[1]):
+            target[j, r] = source[j, r]
+
+
 @compiled_sum
-def descend(
-    data, indices, indptr, gram, gradient, diagonal, strength, coef, kind, positive, free, watched, weight, local,
-    pivot, floor, most, fraction, extrapolate,
+def _sweeps(
+    columns, gram, gradient, diagonal, strength, coef, kind, positive, free, watched, curve, floor, most, fraction,
+    extrapolate, pushed, other,
 ):  # fmt: skip
+    n, k = coef.shape
+    start, trial, past, kept = np.empty((n, k)), np.empty((n, k)), np.empty((DEPTH + 1, n, k)), 0
+    scratch, order = np.empty((4, k)), np.empty(k, dtype=np.int64)
+    total, done = 0.0, 0
+    _copy(coef, start)
+    _begin(gram, columns, gradient, pushed)
+    while done < most:
+        gained = _sweep(
+            done == 0, watched, columns, gram, gradient, diagonal, strength, coef, kind, positive, free, curve, floor,
+            pushed, scratch, order,
+        )  # fmt: skip
+        done += 1
+        _copy(coef, past[kept])
+        kept += 1
+        if kept > DEPTH:
+            if extrapolate and _extrapolate(past, coef, positive, free, trial):
+                fall = _fall(trial, start, columns, gram, gradient, strength, kind, free, curve, other)
+                if fall > total + gained:
+                    gained = fall - total
+                    _copy(trial, coef)
+                    pushed, other = other, pushed
+            _copy(coef, past[0])
+            kept = 1
+        total += gained
+        if gained <= fraction * total:
+            break
+    return total, done
+
+
+def descend(
+    columns: tuple[Array, Array | None, Array] | None, gram: Array | None, gradient: Array, diagonal: Array,
+    strength: Array, coef: Array, kind: int, positive: bool, free: int, watched: Array,
+    curve: tuple[Array, Array, Array] | None, floor: float, most: int, fraction: float, extrapolate: bool,
+) -> tuple[float, int]:  # fmt: skip
     """Sweep over the watched rows until one sweep gains little; return (decrease, sweeps).
 
     `watched` says how often each row may stay zero before it is not looked at any more; 0 leaves it out. With a Hessian
     a look costs nothing, and all that are watched stay so. `free` is the row of the intercept, −1 if there is none; it
     has no column, because it would be all ones.
 
-    `local` is the curvature per example: (m, k) for sparse columns, (k, m) for dense ones. Where `pivot` is empty it
-    is weighted; pivot −1: probabilities q of softmax, whose curvature is diag(q) − qqᵀ; pivot c: numbers q of the pairs
+    The model is given by `columns` and `curve`, or by the Hessian `gram`; the others are None. `columns` are numbers,
+    examples (None where all are there) and where each column begins. `curve` is (weight, local, pivot), where `local`
+    is the curvature per example: (m, k) for sparse columns, (k, m) for dense ones. Where `pivot` is empty it is
+    weighted; pivot −1: probabilities q of softmax, whose curvature is diag(q) − qqᵀ; pivot c: numbers q of the pairs
     (r, c), with Σ_r q_r (e_r − e_c)(e_r − e_c)ᵀ. The `diagonal` of the first sweep over columns is computed here, from
     `local` + `floor`.
 
-    With a Hessian the columns are not looked at, and neither are weight, local and floor. gram[j, r] belongs to output
-    r of row j: its first entries run over the rows l of the same output or, where outputs depend on each other, over
-    those of all outputs s at s·n + l. gram[j, 0] serves all outputs if it is alone.
+    gram[j, r] belongs to output r of row j: its entries run over the rows l of the same output or, where outputs depend
+    on each other, over those of all outputs s at s·n + l. gram[j, 0] serves all outputs if it is alone.
     """
-    n, k = coef.shape
-    sparse = indices.size > 0
-    examples = 0 if free < 0 or gram.size else weight.size
-    columns = data, indices, indptr, np.ones(examples), np.arange(examples if sparse else 0).astype(np.int32)
-    curve = weight, local, pivot, np.empty(0 if sparse else weight.size)
-    pushed, slope = np.zeros(local.shape, local.dtype), np.empty(n * k if gram.size else 0)
-    other_pushed, other_slope = np.empty((0, k), local.dtype), slope[:0]
-    if gram.size:
-        _slopes(gradient, slope)
-    start, trial, past, kept = coef.copy(), np.empty((n, k)), np.empty((DEPTH + 1, n, k)), 0
-    scratch, order = np.empty((4, k)), np.empty(k, dtype=np.int64)
-    total, done = 0.0, 0
-    while done < most:
-        gained = _sweep(
-            done == 0, watched, columns, gram, gradient, diagonal, strength, coef, kind, positive, free, curve, floor,
-            pushed, slope, scratch, order,
-        )  # fmt: skip
-        done += 1
-        past[kept] = coef
-        kept += 1
-        if kept > DEPTH:
-            if extrapolate and _extrapolate(past, coef, positive, free, trial):
-                if other_pushed.size < pushed.size or other_slope.size < slope.size:
-                    other_pushed, other_slope = np.empty_like(pushed), np.empty_like(slope)
-                fall = _fall(
-                    trial, start, columns, gram, gradient, strength, kind, free, curve, other_pushed, other_slope
-                )
-                if fall > total + gained:
-                    gained = fall - total
-                    coef[:] = trial
-                    pushed, other_pushed = other_pushed, pushed
-                    slope, other_slope = other_slope, slope
-            past[0] = coef
-            kept = 1
-        total += gained
-        if gained <= fraction * total:
-            break
+    full_columns, full_curve = None, None
+    pushed = np.empty(coef.shape[::-1])
+    if columns is not None and curve is not None:
+        (data, indices, indptr), (weight, local, pivot) = columns, curve
+        ones, nobody = np.ones(weight.size if free >= 0 else 0), np.empty(0, np.int32)
+        everyone = nobody if indices is None else np.arange(ones.size, dtype=np.int32)
+        full_columns = data, nobody if indices is None else indices, indptr, ones, everyone
+        full_curve = weight, local, pivot, np.empty(weight.size if indices is None else 0)
+        pushed = np.empty_like(local)
+    total, done = _sweeps(
+        full_columns, gram, gradient, diagonal, strength, coef, kind, positive, free, watched, full_curve, floor, most,
+        fraction, extrapolate, pushed, np.empty_like(pushed),
+    )  # fmt: skip
     return total, done

@@ -23,8 +23,6 @@ TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rou
 LARGEST_HESSIAN, SMALL_HESSIAN = 10_000_000, 1_000_000  # entries
 GRAM_SWEEP, DENSE_SWEEP = 0.4, 1.0  # nanoseconds per entry of a matrix of products, or of dense columns
 FLOOR = 1e-12  # of the curvature, as a share of the largest, where it vanishes
-NO_COLUMNS = (np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64))
-NO_GRAM = np.empty((0, 0, 0))
 
 
 class Aim(NamedTuple):
@@ -148,9 +146,8 @@ class QuadraticModel:
     ) -> float:
         problem = self.problem
         promise, _ = kernels.descent.descend(
-            *NO_COLUMNS, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
-            free, watched, problem.weight, np.empty((0, coef.shape[1]), self.digits), self.pivot, 0.0, GRAM_SWEEPS,
-            GRAM_FRACTION * self.care, gram.size > TINY_HESSIAN,
+            None, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
+            free, watched, None, 0.0, GRAM_SWEEPS, GRAM_FRACTION * self.care, gram.size > TINY_HESSIAN,
         )  # fmt: skip
         return float(promise)
 
@@ -158,13 +155,14 @@ class QuadraticModel:
         problem, free = self.problem, self.problem.fit_intercept
         weight = problem.weight * problem.driving_loss.sharpness
         curvature: Array = (local if self.pivot.size else weight[:, None] * local).astype(self.digits)
+        data, indices, indptr = self.columns.flat
         if not sp.issparse(self.columns.matrix):
-            curvature = np.ascontiguousarray(curvature.T)
+            indices, curvature = None, np.ascontiguousarray(curvature.T)
         watched = (np.append(alive, True) if free else alive) * np.int8(kernels.descent.PATIENCE)
         promise, self.sweeps = kernels.descent.descend(
-            *self.columns.flat, NO_GRAM, gradient, np.empty(gradient.shape), self.strength, coef,
-            problem.penalty.kernel, problem.penalty.positive, coef.shape[0] - 1 if free else -1, watched, weight,
-            curvature, self.pivot, FLOOR * float(curvature.max()), COLUMN_SWEEPS,
+            (data, indices, indptr), None, gradient, np.empty(gradient.shape), self.strength, coef,
+            problem.penalty.kernel, problem.penalty.positive, coef.shape[0] - 1 if free else -1, watched,
+            (weight, curvature, self.pivot), FLOOR * float(curvature.max()), COLUMN_SWEEPS,
             COLUMN_FRACTION * self.care, True,
         )  # fmt: skip
         return float(promise)
