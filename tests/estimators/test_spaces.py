@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import warnings
 
@@ -21,7 +22,7 @@ from sparseboost import (
     save,
     sparse_boost_path,
 )
-from sparseboost.hypotheses import Features, InformationGain, Kernel, Products, Stumps, Trees, evaluate
+from sparseboost.hypotheses import Dictionary, Features, InformationGain, Kernel, Products, Stumps, Trees, evaluate
 
 SPACES = {
     "stumps": Stumps(),
@@ -219,3 +220,21 @@ def test_information_gain_of_products():
     assert listed.objective_ == pytest.approx(explicit.objective_, rel=1e-3)
     with pytest.raises(ValueError, match="can be listed; lower the degree"):
         SparseBoostClassifier(hypotheses=InformationGain(Products(degree=12), 5)).fit(np.tile(X, 3), y)
+
+
+@every_space
+def test_the_data_of_a_fit_are_let_go_at_once_and_not_when_garbage_is_collected(name):
+    def held():
+        return {id(thing) for thing in gc.get_objects() if isinstance(thing, Dictionary)}
+
+    fitted(name, "binary")  # compiles
+    gc.collect()
+    before = held()
+    gc.disable()
+    try:
+        model, _, _ = fitted(name, "binary")
+        left = held() - before
+    finally:
+        gc.enable()
+    assert model.n_active_ > 0
+    assert not left

@@ -61,7 +61,7 @@ class BlockDictionary(Enumerable):
         self.n_jobs = context.n_jobs
         self._context = context
         self._cost = cost
-        self._pricing = Pricing(self.lengths)
+        self._pricing = Pricing()
 
     @abstractmethod
     def columns(self, keys: Array) -> Columns: ...
@@ -77,7 +77,7 @@ class BlockDictionary(Enumerable):
         rank: Rank | None = None,
     ) -> Candidates:
         remembers = self.remembers and above > 0.0
-        due = self._pricing.due(force, dual_norm, above * self._cost) if remembers else None
+        due = self._pricing.due(force, dual_norm, above * self._cost, self.lengths) if remembers else None
         if due is not None:
             return self._search_some(due, force, dual_norm, count, above=above, exclude=exclude, rank=rank)
         correlation = self.correlate(force)
@@ -121,7 +121,7 @@ class BlockDictionary(Enumerable):
     def at_cost(self, cost: Array) -> BlockDictionary:
         other = copy.copy(self)
         other._cost = np.asarray(cost, dtype=float)
-        other._pricing = Pricing(other.lengths)
+        other._pricing = Pricing()
         return other
 
     def correlate(self, force: Array) -> Array:

@@ -20,22 +20,26 @@ class Pricing:
     force hardly changes, and nearly all hypotheses are seen to stay below the level without a look.
     """
 
-    def __init__(self, lengths: Callable[[], Array]) -> None:
-        self._find_lengths = lengths
+    def __init__(self) -> None:
         self._lengths: Array | None = None
         self._searches = 0
         self._bound = np.empty(0)
         self._force = np.empty((0, 0))
         self._dual_norm: DualNorm | None = None
 
-    def due(self, force: Array, dual_norm: DualNorm, level: Array) -> Array | None:
-        """Hypotheses whose dual norm may exceed their level; None if (nearly) all have to be looked at."""
+    def due(
+        self, force: Array, dual_norm: DualNorm, level: Array, lengths: Callable[[], Array]
+    ) -> Array | None:
+        """Hypotheses whose dual norm may exceed their level; None if (nearly) all have to be looked at.
+
+        `lengths` finds the norms of the columns; it is asked once.
+        """
         self._searches += 1
         # the first two searches are far apart, and lengths cost a pass over the data
         if self._searches <= 2 or self._bound.size < FEWEST or self._dual_norm != dual_norm:
             return None
         if self._lengths is None:
-            self._lengths = self._find_lengths()
+            self._lengths = lengths()
         change = np.sqrt(np.square(force - self._force).sum(axis=0))
         self._bound += self._lengths * (float(dual_norm(-change[None, :])[0]) * ROUNDING)
         self._force = force
