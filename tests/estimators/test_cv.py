@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from sparseboost import (
     alpha_max,
     sparse_boost_path,
 )
+from sparseboost.estimators import cv_base
 
 FEW = {"alphas": 8, "eps": 0.05, "cv": 3}
 
@@ -145,14 +147,28 @@ def test_one_split_is_enough(regression):
     assert model.best_index_ == np.argmax(model.cv_results_["mean_test_score"])
 
 
+@pytest.mark.parametrize("enough", [0.0, np.inf], ids=["processes", "threads"])
 @pytest.mark.parametrize("data", [np.asarray, sp.csr_array])
-def test_results_do_not_depend_on_n_jobs(classification, data):
+def test_results_do_not_depend_on_n_jobs(classification, data, enough, monkeypatch):
+    monkeypatch.setattr(cv_base, "WORTH_PROCESSES", enough)
     X, y = classification
     one, two = (SparseBoostClassifierCV(**FEW, n_jobs=jobs).fit(data(X), y) for jobs in (1, 2))
     np.testing.assert_array_equal(one.coef_, two.coef_)
     np.testing.assert_array_equal(one.path_.coefs, two.path_.coefs)
     for name, value in one.cv_results_.items():
         np.testing.assert_array_equal(value, two.cv_results_[name])
+
+
+def test_processes_do_not_need_to_know_callbacks(classification, monkeypatch):
+    monkeypatch.setattr(cv_base, "WORTH_PROCESSES", 0.0)
+    lock, rounds = Lock(), []  # a lock cannot be sent to another process
+
+    def callback(record):
+        with lock:
+            rounds.append(record["round"])
+
+    SparseBoostClassifierCV(**FEW, n_jobs=2, callbacks=[callback]).fit(*classification)
+    assert rounds
 
 
 class Spy(GroupKFold):

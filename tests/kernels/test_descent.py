@@ -148,9 +148,11 @@ def test_one_matrix_serves_all_outputs(rng: np.random.Generator) -> None:
     n, k = 4, 3
     A = rng.normal(size=(20, n))
     alone = np.ascontiguousarray((A.T @ A)[:, None, :])
+    roomy = np.full((n + 2, 2 * n), np.nan)  # as matrices that grow are
+    roomy[:n, :n] = A.T @ A
     gradient, diagonal = rng.normal(size=(n, k)), np.repeat(np.diag(A.T @ A)[:, None], k, axis=1).copy()
     results = []
-    for gram in (alone, np.repeat(alone, k, axis=1)):
+    for gram in (alone, np.repeat(alone, k, axis=1), roomy[:n, None, :]):
         coef = np.zeros((n, k))
         kernels.descent.descend(
             None, gram, gradient, diagonal, np.zeros(n), coef, NoPenalty.kernel, False, -1, np.ones(n, np.int8), None,
@@ -158,6 +160,7 @@ def test_one_matrix_serves_all_outputs(rng: np.random.Generator) -> None:
         )  # fmt: skip
         results.append(coef)
     np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
     np.testing.assert_allclose(results[0], -np.linalg.solve(A.T @ A, gradient), atol=1e-6)
 
 

@@ -36,6 +36,7 @@ from sparseboost.problem import Problem
 
 Array = np.ndarray
 Encoded = tuple[Any, Array, Loss, Array]
+WORTH_PROCESSES = 1e8  # entries of X times outputs, alphas and folds
 
 
 class ChoosesAlpha(BaseSparseBoost):
@@ -120,14 +121,30 @@ class ChoosesAlpha(BaseSparseBoost):
         encoded = (rows, *encoded[1:])
         scorer = self._scorer()
         raw = indexable(X, y) if scorer is not None else None
+        worker = self._worker()
+        jobs = [delayed(worker._fold)(encoded, train, test, scorer, raw, routed["score"]) for train, test in splits]
         # the path on all examples is one job more; BLAS keeps to one thread so that bits do not depend on n_jobs
-        jobs = [delayed(self._fold)(encoded, train, test, scorer, raw, routed["score"]) for train, test in splits]
         with threadpool_limits(1, user_api="blas"):
-            whole, *folds = Parallel(n_jobs=self.n_jobs, prefer="threads")([delayed(self._whole)(problem), *jobs])
+            whole, *folds = Parallel(
+                n_jobs=self.n_jobs, prefer=self._workplace(rows, encoded[1], len(splits)), mmap_mode="c"
+            )([delayed(worker._whole)(problem), *jobs])
         paths = [path for path, _ in folds]
         warn_unconverged(type(self).__name__, [whole, *paths], stacklevel=6)
         scores = np.array([score for _, score in folds])
         return whole, cv_results(self.alphas_, scores, np.array([path.n_active for path in paths]))
+
+    def _worker(self) -> ChoosesAlpha:
+        """The estimator as jobs need it: one thread each, and no callbacks, which see the final fit only."""
+        worker = copy.copy(self)
+        worker.n_jobs, worker.callbacks = 1, None
+        if hasattr(worker, "_skl_callbacks"):
+            del worker._skl_callbacks
+        return worker
+
+    def _workplace(self, X: Any, target: Array, n_splits: int) -> str:
+        """Threads share the interpreter, which half of a path waits for; processes take a second or two to start."""
+        entries = (X.nnz if sp.issparse(X) else X.size) * (target.shape[1] if target.ndim == 2 else 1)
+        return "processes" if entries * n_splits * self.alphas_.size > WORTH_PROCESSES else "threads"
 
     def _whole(self, problem: Problem) -> SparsePath:
         with threadpool_limits(1, user_api="blas"):

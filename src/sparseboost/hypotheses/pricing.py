@@ -27,9 +27,7 @@ class Pricing:
         self._force = np.empty((0, 0))
         self._dual_norm: DualNorm | None = None
 
-    def due(
-        self, force: Array, dual_norm: DualNorm, level: Array, lengths: Callable[[], Array]
-    ) -> Array | None:
+    def due(self, force: Array, dual_norm: DualNorm, level: Array, lengths: Callable[[], Array]) -> Array | None:
         """Hypotheses whose dual norm may exceed their level; None if (nearly) all have to be looked at.
 
         `lengths` finds the norms of the columns; it is asked once.

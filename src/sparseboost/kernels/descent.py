@@ -160,11 +160,12 @@ def _push(x, rows, change, weight, local, pivot, pushed, mean):
 def _push_slope(gram, j, change, slope):
     """Add what the Hessian makes of the change of a row to the slopes of all rows."""
     n, flat = gram.shape[0], slope.reshape(slope.size)
+    coupled = gram.shape[1] > 1 and gram.shape[2] > n
     for r in range(change.size):
         if change[r] != 0.0:
             line = gram[j, r if gram.shape[1] > 1 else 0]
-            part = flat[r * n : r * n + n] if line.size == n else flat
-            for p in range(line.size):
+            part = flat if coupled else flat[r * n : r * n + n]
+            for p in range(part.size):
                 part[p] += change[r] * line[p]
 
 
@@ -229,7 +230,7 @@ def _column(j, free, columns):
 @compiled_inside
 def _force(j, free, columns, gram, gradient, pushed, force):
     """Slope of the model in one row."""
-    n, k = gradient.shape
+    k = gradient.shape[1]
     if gram is not None:
         for r in range(k):
             force[r] = pushed[r, j]
@@ -393,7 +394,8 @@ def descend(
     `local` + `floor`.
 
     gram[j, r] belongs to output r of row j: its entries run over the rows l of the same output or, where outputs depend
-    on each other, over those of all outputs s at s·n + l. gram[j, 0] serves all outputs if it is alone.
+    on each other, over those of all outputs s at s·n + l. gram[j, 0] serves all outputs if it is alone, and may be
+    longer than the rows are many.
     """
     full_columns, full_curve = None, None
     pushed = np.empty(coef.shape[::-1])

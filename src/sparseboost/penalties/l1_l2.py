@@ -19,10 +19,10 @@ class L1L2(Norm):
     kernel = KIND
 
     def value(self, blocks: Array) -> Array:
-        return np.linalg.norm(blocks, axis=1)
+        return _lengths(blocks)
 
     def dual_norm(self, gradient: Array) -> Array:
-        return np.linalg.norm(self.signed(gradient), axis=1)
+        return _lengths(self.signed(gradient) if self.positive else gradient)
 
     def _shrink(self, blocks: Array, threshold: Array) -> Array:
         size = np.linalg.norm(blocks, axis=1, keepdims=True)
@@ -42,3 +42,9 @@ class L1L2(Norm):
         pull = self.signed(gradient)
         size = np.linalg.norm(pull, axis=1, keepdims=True)
         return np.divide(pull, size, out=np.zeros_like(pull), where=size > 0)
+
+
+def _lengths(blocks: Array) -> Array:
+    if blocks.shape[1] == 1:
+        return np.abs(blocks[:, 0])
+    return np.sqrt(np.einsum("jr,jr->j", blocks, blocks))

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from sparseboost.ensemble import Ensemble
 from sparseboost.problem import Problem
+from sparseboost.solvers.panel import places
 
 Array = np.ndarray
 WIDTH = 64  # sparse columns that are written out at a time
@@ -36,7 +37,7 @@ class ConstantGram:
         if not (same and self._owner[2] == owner[2]):
             self._forget()
         self._owner = owner
-        known = np.isin(ensemble.keys, self.keys)
+        known = places(ensemble.keys, self.keys) >= 0
         if (1 + self.keys.size + np.count_nonzero(~known)) ** 2 > most:
             self._forget()
             known[:] = False

@@ -40,21 +40,27 @@ class GramCache:
     def known(self, problem: Problem, ensemble: Ensemble, local: Array) -> Array:
         """Which active columns need no products any more at this curvature."""
         self._follow(problem, local)
-        return np.isin(ensemble.keys, self._keys)
+        return places(ensemble.keys, self._keys) >= 0
 
     def hessian(self, problem: Problem, ensemble: Ensemble, alive: Array, local: Array) -> Array:
         """The Hessian of rows and, if there is one, of the intercept behind them, as `kernels.descent` reads it."""
         self._follow(problem, local)
-        new = alive[np.isin(ensemble.keys[alive], self._keys, invert=True)]
-        if new.size or not self._hessian.size:
-            self._extend(problem, ensemble, new)
-        place = 1 + places(ensemble.keys[alive], self._keys)
-        scale, centre = self._panel.scales(ensemble, alive)
+        place = places(ensemble.keys[alive], self._keys)
+        if place.min(initial=0) < 0 or not self._hessian.size:
+            self._extend(problem, ensemble, alive[place < 0])
+            place = places(ensemble.keys[alive], self._keys)
+        place += 1
         if problem.fit_intercept:
-            place, scale, centre = np.append(place, 0), np.append(scale, 0.0), np.append(centre, 1.0)
+            place = np.append(place, 0)
         inner = self._hessian[place]
-        edge, corner = scale[:, None, None] * inner[..., 0], self._hessian[0, :, :, 0]
         out = inner.take(place, axis=3)  # in the order of memory that kernels expect
+        shift = self._panel.scales(ensemble, alive)
+        if shift is None:
+            return out.reshape(place.size, out.shape[1], -1)
+        scale, centre = shift
+        if problem.fit_intercept:
+            scale, centre = np.append(scale, 0.0), np.append(centre, 1.0)
+        edge, corner = scale[:, None, None] * inner[..., 0], self._hessian[0, :, :, 0]
         out *= scale[:, None, None, None] * scale
         out += edge[..., None] * centre
         out += centre[:, None, None, None] * (scale * self._hessian[0].take(place, axis=2) + corner[..., None] * centre)
@@ -77,7 +83,7 @@ class GramCache:
         g, h = k, k if loss.multiclass else 1
         first = 0
         if self._hessian.size:
-            kept = np.append(True, np.isin(self._keys, ensemble.keys))
+            kept = np.append(True, places(self._keys, ensemble.keys) >= 0)
             self._hessian, self._keys = self._hessian[kept][..., kept], self._keys[kept[1:]]
             first = 1 + self._keys.size
         every = np.concatenate([places(self._keys, ensemble.keys), new])

@@ -44,19 +44,20 @@ class Panel:
             by_weight = np.ascontiguousarray(weights.T, dtype=values.dtype)
             yield [(part * weight) @ part[first:].T for weight in by_weight]
 
-    def scales(self, ensemble: Ensemble, every: Array) -> tuple[Array, Array]:
-        """Scale and centre of columns at these places of the ensemble."""
+    def scales(self, ensemble: Ensemble, every: Array) -> tuple[Array, Array] | None:
+        """Scale and centre of columns at these places of the ensemble; None where they are used as they are."""
         if sp.issparse(ensemble.columns.matrix):
-            return np.ones(every.size), np.zeros(every.size)
+            return None
         kept = self._places(ensemble, every)
         return self._scale[kept], self._centre[kept]
 
     def _places(self, ensemble: Ensemble, every: Array) -> Array:
         """Where columns are kept; new ones are prepared and those no longer active dropped."""
         keys = ensemble.keys[every]
-        new = every[np.isin(keys, self._keys, invert=True)]
+        place = places(keys, self._keys)
+        new = every[place < 0]
         if new.size:
-            kept = np.isin(self._keys, ensemble.keys)
+            kept = places(self._keys, ensemble.keys) >= 0
             fresh = ensemble.columns.matrix.T[new]
             centre = fresh.mean(axis=1)
             fresh -= centre[:, None]
@@ -67,7 +68,8 @@ class Panel:
             self._keys = np.concatenate([self._keys[kept], ensemble.keys[new]])
             self._scale = np.concatenate([self._scale[kept], scale])
             self._centre = np.concatenate([self._centre[kept], centre])
-        return places(keys, self._keys)
+            place = places(keys, self._keys)
+        return place
 
     @staticmethod
     def _sparse(
@@ -92,6 +94,10 @@ class Panel:
 
 
 def places(keys: Array, among: Array) -> Array:
-    """Where each key is among others that contain all of them."""
+    """Where each key is among others; −1 if it is not there."""
+    if among.size == 0:
+        return np.full(keys.size, -1)
     order = np.argsort(among)
-    return order[np.searchsorted(among, keys, sorter=order)]
+    place = order.take(np.searchsorted(among, keys, sorter=order), mode="clip")
+    place[among[place] != keys] = -1
+    return place

@@ -155,12 +155,13 @@ class QuadraticModel:
         problem, free = self.problem, self.problem.fit_intercept
         weight = problem.weight * problem.driving_loss.sharpness
         curvature: Array = (local if self.pivot.size else weight[:, None] * local).astype(self.digits)
+        dense = not sp.issparse(self.columns.matrix)
         data, indices, indptr = self.columns.flat
-        if not sp.issparse(self.columns.matrix):
-            indices, curvature = None, np.ascontiguousarray(curvature.T)
+        if dense:
+            curvature = np.ascontiguousarray(curvature.T)
         watched = (np.append(alive, True) if free else alive) * np.int8(kernels.descent.PATIENCE)
         promise, self.sweeps = kernels.descent.descend(
-            (data, indices, indptr), None, gradient, np.empty(gradient.shape), self.strength, coef,
+            (data, None if dense else indices, indptr), None, gradient, np.empty(gradient.shape), self.strength, coef,
             problem.penalty.kernel, problem.penalty.positive, coef.shape[0] - 1 if free else -1, watched,
             (weight, curvature, self.pivot), FLOOR * float(curvature.max()), COLUMN_SWEEPS,
             COLUMN_FRACTION * self.care, True,
