@@ -36,6 +36,8 @@ def data(rng: np.random.Generator, kind: str) -> tuple[np.ndarray, Context]:
     categories = {1: list("abcd")} if kind == "categories" else {}
     if kind == "missing":
         X[rng.random(X.shape) < 0.1] = np.nan
+    if kind in ("zeros", "sparse"):
+        X[:, :3] = np.where(rng.random((M, 3)) < 0.6, 0.0, X[:, :3])
     return X, Context(feature_costs=cost, categories=categories, weight=weights(M, rng))
 
 
@@ -49,10 +51,10 @@ def answer(case: LossCase, X: np.ndarray, rng: np.random.Generator) -> np.ndarra
     return truth.argmax(axis=1)[:, None].astype(float) if case.targets == "classes" else truth
 
 
-def compare(case, penalty, rng, fraction=0.1, **options):
-    X, context = data(rng, "plain")
+def compare(case, penalty, rng, fraction=0.1, kind="plain", **options):
+    X, context = data(rng, kind)
     y = answer(case, X, rng)
-    dictionary = Stumps(**options).bind(X, context)
+    dictionary = Stumps(**options).bind(sp.csc_array(X) if kind == "sparse" else X, context)
     keys = np.arange(dictionary.stumps.first_set)
     matrix, cost = np.asfortranarray(dictionary.columns(keys).matrix), dictionary.cost(keys)
 
@@ -94,24 +96,34 @@ def test_every_kind_of_stumps(penalty, case, options, rng):
     compare(case, penalty, rng, **options)
 
 
+@pytest.mark.parametrize("case", LOSSES, ids=lambda case: case.name)
+def test_inputs_that_are_mostly_zero(case, rng):
+    compare(case, L1L2(), rng, kind="zeros")
+    compare(case, L1L2(), rng, kind="zeros", thresholds="quantile", n_bins=6)
+    if case.k == 1:
+        compare(case, L1L2(), rng, kind="sparse")
+        compare(case, L1L2(True), rng, kind="sparse", standardize=True)
+
+
 def test_a_small_penalty_on_separable_data(rng):
     compare(LOSSES[0], L1(), rng, fraction=0.003)
 
 
 def test_it_applies_where_sums_of_stumps_are_step_functions(rng):
     X, context = data(rng, "plain")
-    y, weight = np.sign(X[:, :1] + 0.01), context.weight
+    y, weight = np.maximum(np.sign(X[:, :1] + 0.01), 0), context.weight
 
-    def problem(space=None, X=X, context=context, loss=None, penalty=None, intercept=True):
+    def problem(space=None, X=X, y=y, context=context, loss=None, penalty=None, intercept=True):
         dictionary = (space or Stumps()).bind(X, context)
-        return Problem(loss or Logistic(), penalty or L1(), 0.1, dictionary, np.maximum(y, 0), weight, intercept)
+        return Problem(loss or Logistic(), penalty or L1(), 0.1, dictionary, y, weight, intercept)
 
     assert StumpBlocks.applies(problem())
+    assert StumpBlocks.applies(problem(X=sp.csc_array(X)))
     for other in (
         problem(Features()),
         problem(Stumps(negated=True)),
         problem(Features() + Stumps()),
-        problem(X=sp.csc_array(X)),
+        problem(X=sp.csc_array(X), y=np.tile(y, 2)),
         problem(X=data(rng, "missing")[0]),
         problem(context=data(rng, "categories")[1]),
         problem(loss=PairwiseLogistic(2)),

@@ -26,6 +26,7 @@ from sparseboost.monitors import Callback
 from sparseboost.penalties import Penalty
 
 Array = np.ndarray
+TARGETS = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutput")  # as type_of_target calls them
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -208,8 +209,9 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
         if sp.issparse(y):
             y = y.toarray()
         X, y = check_data(self, X, y, reset=reset, multi_output=True)
-        check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
+        if kind not in TARGETS:
+            check_classification_targets(y)  # says what is wrong
         self._multilabel = kind == "multilabel-indicator"
         if self._multilabel:
             self.classes_ = np.arange(y.shape[1])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ from sparseboost import kernels
 from sparseboost.hypotheses.base import Array, Context
 
 BLOCK_ENTRIES = 250_000  # of one block of inputs: enough to forget the call, and few enough for several threads
+SAMPLE = 101  # rows that show which code is common
 
 
 def in_threads(work: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int) -> list[Any]:
@@ -35,6 +36,26 @@ def blocks(sizes: Array, limit: int = BLOCK_ENTRIES) -> list[tuple[int, int]]:
         parts.append((first, last))
         first = last
     return parts
+
+
+class Entries(NamedTuple):
+    """The rows of every input whose code is not its usual one, in one list.
+
+    Attributes
+    ----------
+    codes, indices : array of shape (entries,)
+        Code and row of every entry. Where nothing is listed, the codes of all rows of one input after the other, and
+        no indices.
+    indptr : array of shape (d + 1,)
+        Range of the entries of every input.
+    usual : array of shape (d,)
+        Code of the rows that are not listed (−1: all are). Empty where nothing is listed.
+    """
+
+    codes: Array
+    indices: Array
+    indptr: Array
+    usual: Array
 
 
 @dataclass(frozen=True)
@@ -82,9 +103,20 @@ class Bins:
         return np.diff(self.starts) > self.n_values
 
     @cached_property
+    def entries(self) -> Entries:
+        """The codes as sums over examples read them: a list of entries where most rows share the code of their input.
+
+        Sums over the rows that are not listed are what the others leave of the total.
+        """
+        if self.sparse:
+            return Entries(self.codes, self.indices, self.indptr, self.zero_code)
+        listed = _listed(self.codes) if self.codes.size else None
+        return listed or Entries(self.codes.reshape(-1), self.indices, self.indptr, self.zero_code)
+
+    @cached_property
     def work(self) -> Array:
         """Entries per input."""
-        return np.diff(self.indptr) if self.sparse else np.full(self.shape[1], self.shape[0])
+        return np.diff(self.entries.indptr) if self.entries.usual.size else np.full(self.shape[1], self.shape[0])
 
     def sums(self, force: Array, total: Array, first: int, last: int) -> Array:
         """Sum of force in every bin of inputs first ≤ j < last, shape (bins, k)."""
@@ -96,10 +128,8 @@ class Bins:
         return self._add_sums(force, total, inputs, 0, np.zeros((self.starts[-1], force.shape[1])))
 
     def _add_sums(self, force: Array, total: Array, inputs: Array, base: int, out: Array) -> Array:
-        if self.sparse:
-            kernels.stumps.sparse_histogram(
-                self.codes, self.indices, self.indptr, self.zero_code, force, total, self.starts, inputs, base, out
-            )
+        if self.entries.usual.size:
+            kernels.stumps.sparse_histogram(*self.entries, force, total, self.starts, inputs, base, out)
         else:
             kernels.stumps.histogram(self.codes, force, self.starts, inputs, base, out)
         return out
@@ -107,15 +137,31 @@ class Bins:
     def look_up(self, table: Array, inputs: Array) -> Array:
         """Σ_j table[bin of x_ij] over these inputs, shape (m, k)."""
         out = np.zeros((self.shape[0], table.shape[1]))
-        if self.sparse:
-            usual = self.starts[inputs] + self.zero_code[inputs]
-            out += table[usual[self.zero_code[inputs] >= 0]].sum(axis=0)
-            kernels.stumps.sparse_look_up(
-                self.codes, self.indices, self.indptr, self.zero_code, self.starts, inputs, table, out
-            )
+        usual = self.entries.usual
+        if usual.size:
+            out += table[(self.starts[inputs] + usual[inputs])[usual[inputs] >= 0]].sum(axis=0)
+            kernels.stumps.sparse_look_up(*self.entries, self.starts, inputs, table, out)
         else:
             kernels.stumps.look_up(self.codes, self.starts, inputs, table, out)
         return out
+
+
+def _listed(codes: Array) -> Entries | None:
+    """The entries that differ from the code which most rows of their input have; None unless they are the minority."""
+    m = codes.shape[1]
+    some = np.sort(codes[:, :: m // SAMPLE + 1], axis=1)
+    middle = some[:, some.shape[1] // 2]  # what most rows have is in the middle of them
+    usual = codes == middle[:, None]
+    count = np.count_nonzero(usual, axis=1)
+    common = 2 * count > m
+    if 2 * count[common].sum() <= codes.size:
+        return None
+    usual[~common] = False
+    places = np.flatnonzero(~usual)
+    indptr = np.concatenate([[0], np.cumsum(m - np.where(common, count, 0))])
+    return Entries(
+        codes.reshape(-1)[places], (places % m).astype(np.int32), indptr, np.where(common, middle.astype(np.int64), -1)
+    )
 
 
 def make_bins(X: Any, context: Context, most: int) -> Bins:

@@ -1,7 +1,6 @@
 """All thresholds of one input at once, for one output: the best step function under a quadratic model.
 
 A sum of stumps of one input is a step function, and their weights are its jumps: by how much it falls after a bin.
-Codes have a row per input; input j owns the bins starts[j] … starts[j+1] − 1. Only inputs in use are given.
 """
 
 from __future__ import annotations
@@ -69,20 +68,16 @@ def step_function(curvature, pull, down, up):
 
 
 @compiled_inside
-def _price(level, down, up):
-    """Price of all jumps of a step function."""
-    total = 0.0
-    for t in range(level.size - 1):
-        if level[t] > level[t + 1]:
-            total += down[t] * (level[t] - level[t + 1])
-        elif level[t] < level[t + 1]:
-            total += up[t] * (level[t + 1] - level[t])
-    return total
+def _price(jump, down, up):
+    """Price of one jump."""
+    if jump == 0.0:
+        return 0.0
+    return down * jump if jump > 0.0 else -up * jump
 
 
 @compiled_inside
 def _slope_and_bend(own, gradient, curvature, push, both, slope, bend):
-    """Sums per bin of the gradient of the model and of the curvature, which is kept above 0.
+    """Sums per bin of the gradient of the model and of the curvature.
 
     The two halves of the examples have sums of their own: an addition need not wait for the one before it, which often
     is to the same bin.
@@ -101,52 +96,102 @@ def _slope_and_bend(own, gradient, curvature, push, both, slope, bend):
     for i in range(2 * half, own.size):
         both[0, own[i], 0] += gradient[i] + curvature[i] * push[i]
         both[0, own[i], 1] += curvature[i]
-    largest = 0.0
     for b in range(slope.size):
         slope[b] = both[0, b, 0] + both[1, b, 0]
         bend[b] = both[0, b, 1] + both[1, b, 1]
-        largest = max(largest, bend[b])
+
+
+@compiled_inside
+def _listed_slope_and_bend(own, rows, usual, gradient, curvature, push, level, totals, both, slope, bend):
+    """`_slope_and_bend` from the rows that are listed; those that are not have code `usual`, and leave the totals.
+
+    level : what all rows were pushed by beyond `push`.
+    """
     for b in range(slope.size):
-        bend[b] = max(bend[b], 1e-12 * largest + 1e-300)
+        both[0, b, 0], both[0, b, 1] = 0.0, 0.0
+    for p in range(own.size):
+        i, one = rows[p], both[0, own[p]]
+        one[0] += gradient[i] + curvature[i] * (push[i] + level)
+        one[1] += curvature[i]
+    rest_slope, rest_bend = totals[0], totals[1]
+    for b in range(slope.size):
+        slope[b], bend[b] = both[0, b, 0], both[0, b, 1]
+        rest_slope -= slope[b]
+        rest_bend -= bend[b]
+    if usual >= 0:
+        slope[usual] += rest_slope
+        bend[usual] += rest_bend
 
 
 @compiled
-def step_sweep(codes, starts, most, gradient, curvature, down, up, watched, jump, push):
+def step_sweep(
+    codes, indices, indptr, usual, inputs, starts, most, gradient, curvature, down, up, watched, jump, push
+):  # fmt: skip
     """One output: minimise the quadratic model over all thresholds of one input after the other.
 
-    most : the largest number of bins. push : (m,) change of the scores so far.
+    codes, indices, indptr, usual : of all inputs, as in `stump_bins.Entries`.
+    inputs : those in use. starts : where their bins start. most : the largest number of bins.
     gradient, curvature : (m,) weighted, of the loss at the current scores.
     down, up : (bins,) prices of a jump after each bin. jump : (bins,), changed in place.
     watched : (inputs,) which ones to visit; only those that are not flat remain.
+    push : (m,) zeros that become the change of the scores.
     Return the decrease of the model, and the change of the intercept.
     """
-    slope, bend, pull, old, new = np.empty(most), np.empty(most), np.empty(most), np.empty(most), np.empty(most)
+    m, listed = gradient.size, usual.size > 0
+    slope, bend, pull, new = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
     both, scratch, decrease, shift = np.empty((2, most, 2)), np.empty((5, 2 * most + 2)), 0.0, 0.0
-    for j in range(starts.size - 1):
-        if not watched[j]:
+    totals, level = np.zeros(2), 0.0
+    for i in range(m):
+        totals[0] += gradient[i]
+        totals[1] += curvature[i]
+    for place in range(inputs.size):
+        if not watched[place]:
             continue
-        own, at = codes[j], starts[j]
-        n = starts[j + 1] - at
-        _slope_and_bend(own, gradient, curvature, push, both[:, :n], slope[:n], bend[:n])
-        to_lower, to_higher = down[at : at + n], up[at : at + n]
-        old[n - 1] = 0.0
-        for b in range(n - 2, -1, -1):
-            old[b] = old[b + 1] + jump[at + b]
+        j, at = inputs[place], starts[place]
+        n = starts[place + 1] - at
+        if listed:
+            first, last = indptr[j], indptr[j + 1]
+            own, rows = codes[first:last], indices[first:last]
+            _listed_slope_and_bend(
+                own, rows, usual[j], gradient, curvature, push, level, totals, both, slope[:n], bend[:n]
+            )
+        else:
+            own, rows = codes[j * m : (j + 1) * m], indices
+            _slope_and_bend(own, gradient, curvature, push, both, slope[:n], bend[:n])
+        largest = 0.0
         for b in range(n):
-            pull[b] = bend[b] * old[b] - slope[b]
-        _step_function(bend[:n], pull[:n], to_lower, to_higher, new[:n], scratch)
-        decrease += _price(old[:n], to_lower, to_higher) - _price(new[:n], to_lower, to_higher)
-        watched[j] = False
-        for b in range(n - 1):
-            jump[at + b] = new[b] - new[b + 1]
-            watched[j] = watched[j] or jump[at + b] != 0.0
+            largest = max(largest, bend[b])
+        old = 0.0
+        for b in range(n - 1, -1, -1):
+            if b < n - 1:
+                old += jump[at + b]
+            bend[b] = max(bend[b], 1e-12 * largest + 1e-300)
+            pull[b] = bend[b] * old - slope[b]
+        _step_function(bend[:n], pull[:n], down[at : at + n], up[at : at + n], new[:n], scratch)
         shift += new[n - 1]
-        changed = False
-        for b in range(n):
-            pull[b] = new[b] - old[b]
+        old, changed, flat = 0.0, False, True
+        for b in range(n - 1, -1, -1):
+            if b < n - 1:
+                before, after = jump[at + b], new[b] - new[b + 1]
+                decrease += _price(before, down[at + b], up[at + b]) - _price(after, down[at + b], up[at + b])
+                jump[at + b] = after
+                old += before
+                flat = flat and after == 0.0
+            pull[b] = new[b] - old
             changed = changed or pull[b] != 0.0
             decrease -= pull[b] * (slope[b] + 0.5 * bend[b] * pull[b])
-        if changed:
-            for i in range(own.size):
+            totals[0] += bend[b] * pull[b]
+        watched[place] = not flat
+        if not changed:
+            continue
+        if not listed:
+            for i in range(m):
                 push[i] += pull[own[i]]
+            continue
+        usually = pull[usual[j]] if usual[j] >= 0 else 0.0
+        level += usually
+        for p in range(own.size):
+            push[rows[p]] += pull[own[p]] - usually
+    for i in range(m):
+        push[i] += level
     return decrease, shift

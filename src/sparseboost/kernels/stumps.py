@@ -14,21 +14,19 @@ from sparseboost.kernels.compile import compiled, compiled_inside
 @compiled_inside
 def _runs(values, mass, implicit, zero_mass, run_value, run_mass):
     """Distinct values of one sorted input with their mass, among them the implicit zeros of a sparse input."""
-    n, waiting = 0, implicit
+    n, waiting, before, gathered = 0, implicit, np.nan, 0.0
     for p in range(values.size):
         value = values[p]
         if value != value:  # sorted: only missing values follow
             break
         if waiting and value >= 0.0:
             run_value[n], run_mass[n] = 0.0, zero_mass
-            n += 1
-            waiting = False
-        weight = mass[p] if mass.size else 1.0
-        if n > 0 and run_value[n - 1] == value:
-            run_mass[n - 1] += weight
-        else:
-            run_value[n], run_mass[n] = value, weight
-            n += 1
+            n, waiting, before, gathered = n + 1, False, 0.0, zero_mass
+        if value != before:
+            run_value[n] = value
+            n, before, gathered = n + 1, value, 0.0
+        gathered += mass[p] if mass.size else 1.0
+        run_mass[n - 1] = gathered
     if waiting:
         run_value[n], run_mass[n] = 0.0, zero_mass
         n += 1
@@ -93,10 +91,12 @@ def cut(values, mass, indptr, implicit, zero_mass, most, room, lows, highs, n_va
 def encode(values, indptr, starts, highs, n_values, codes):
     """Bin of every value: the first whose largest value is not below it; one past the last for missing values.
 
-    Many binary searches go step by step together: the processor need not guess, and works on several at once.
+    The lowest bin needs no search: it often has most of the rows. Many binary searches go step by step together: the
+    processor need not guess, and works on several at once.
     """
     together = 256
-    place = np.empty(together, dtype=np.int64)
+    place, waiting = np.empty(together, dtype=np.uint32), np.empty(together, dtype=np.int64)
+    value = np.empty(together)
     most = 1
     for j in range(n_values.size):
         most = max(most, n_values[j])
@@ -108,17 +108,19 @@ def encode(values, indptr, starts, highs, n_values, codes):
         for b in range(size):
             edges[b] = highs[starts[j] + b] if b < n - 1 else np.inf
         for first in range(indptr[j], indptr[j + 1], together):
-            count = min(together, indptr[j + 1] - first)
-            for i in range(count):
-                place[i] = 0
-            half = size >> 1
+            count = 0
+            for i in range(first, min(first + together, indptr[j + 1])):
+                codes[i] = 0
+                value[count], waiting[count], place[count] = values[i], i, 0
+                count += not values[i] <= edges[0]
+            half = np.uint32(size >> 1)
             while half > 0:
                 for i in range(count):
-                    at = place[i]
-                    place[i] = at + half if edges[at + half - 1] < values[first + i] else at
-                half >>= 1
+                    beyond = np.uint32(place[i] + half)
+                    place[i] = beyond if edges[beyond - np.uint32(1)] < value[i] else place[i]
+                half >>= np.uint32(1)
             for i in range(count):
-                codes[first + i] = n if values[first + i] != values[first + i] else place[i]
+                codes[waiting[i]] = n if value[i] != value[i] else place[i]
 
 
 @compiled

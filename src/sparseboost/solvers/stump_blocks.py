@@ -74,14 +74,17 @@ class StumpBlocks(Corrector):
     def applies(problem: Problem) -> bool:
         """Whether sums of hypotheses are step functions under a norm, with a free level, and the loss has curvature.
 
-        That is: stumps of numeric inputs in a dense array without missing values; no negated ones, whose weights
-        would be norms of their own; an intercept; a loss whose outputs are independent, or softmax.
+        That is: stumps of numeric inputs without missing values, in a dense array if there are several outputs; no
+        negated ones, whose weights would be norms of their own; an intercept; a loss whose outputs are independent, or
+        softmax.
         """
         dictionary = problem.dictionary
         if not isinstance(dictionary, StumpDictionary) or not isinstance(problem.penalty, Norm):
             return False
         bins = dictionary.bins
-        if bins.sparse or np.any(bins.categorical | bins.has_others) or dictionary.stumps.space.negated:
+        if np.any(bins.categorical | bins.has_others) or dictionary.stumps.space.negated:
+            return False
+        if bins.sparse and problem.n_outputs > 1:
             return False
         pairwise = np.any(problem.driving_loss.pivot(problem.y[:1]) >= 0)
         return problem.fit_intercept and Newton.applies(problem) and not pairwise
@@ -144,30 +147,32 @@ class _Path:
     """The last steps of a correction, and the mean of their ends at which steps would nearly vanish (Anderson)."""
 
     def __init__(self, model: _Model) -> None:
-        self.model = model
-        self.steps: list[Array] = []
-        self.ends: list[Place] = []
+        self.model, self.count = model, 0
+        size = model.start.jump.size + model.k
+        self.steps = np.empty((MEMORY, size))
+        self.ends = np.empty((MEMORY, size + model.k * model.problem.y.shape[0]))
 
     def extrapolate(self, place: Place, aim: Aim, found: Place) -> Place:
         """What was found, or a better place ahead of it."""
         if found.step < 1.0 or self.model.problem.penalty.positive:
-            self.steps, self.ends = [], []
+            self.count = 0
             return found
-        step = np.concatenate([(b - a).ravel() for a, b in zip(place.point, aim.point, strict=True)])
-        self.steps, self.ends = [*self.steps, step][-MEMORY:], [*self.ends, found][-MEMORY:]
-        n = len(self.steps)
+        row, self.count = self.count % MEMORY, self.count + 1
+        np.subtract(_flat(aim.point), _flat(place.point), out=self.steps[row])
+        self.ends[row] = _flat((*found.point, found.score))
+        n = min(self.count, MEMORY)
         if n == 1:
             return found
-        inner = np.array(self.steps) @ np.array(self.steps).T
+        inner = self.steps[:n] @ self.steps[:n].T
         share = np.linalg.solve(inner + (1e-10 * np.trace(inner) + 1e-300) * np.eye(n), np.ones(n))
-        share /= share.sum()
-
-        def mean(parts: list[Array]) -> Array:
-            return sum(c * part for c, part in zip(share, parts, strict=True))
-
-        point = Point(mean([end.point.jump for end in self.ends]), mean([end.point.intercept for end in self.ends]))
-        further = self.model.at(point, mean([end.score for end in self.ends]), 1.0)
+        mean, jump = (share / share.sum()) @ self.ends[:n], found.point.jump
+        point = Point(mean[: jump.size].reshape(jump.shape), mean[jump.size : self.steps.shape[1]])
+        further = self.model.at(point, mean[self.steps.shape[1] :].reshape(found.score.shape), 1.0)
         return further if further.value < found.value else found
+
+
+def _flat(parts: tuple[Array, ...]) -> Array:
+    return np.concatenate([part.ravel() for part in parts])
 
 
 class _Model:
@@ -182,7 +187,7 @@ class _Model:
         owner = self.stumps.inputs(ensemble.keys)
         self.inputs = np.unique(owner) if owner.size else np.zeros(1, dtype=np.int64)  # its level is the intercept
         self.watched = np.ones(self.inputs.size, dtype=bool)
-        self.codes, widths = bins.codes[self.inputs], bins.n_values[self.inputs]
+        widths = bins.n_values[self.inputs]
         self.starts, self.most = np.concatenate([[0], np.cumsum(widths)]), int(widths.max(initial=1))
         inside = np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], widths)
         self.edges = np.flatnonzero(inside < np.repeat(widths, widths) - 1)  # bins with a threshold after them
@@ -190,7 +195,9 @@ class _Model:
         self.height = 2.0 if self.stumps.space.outputs == "sign" else 1.0  # of the jump where a weight is 1
         self.price = np.zeros(self.starts[-1])  # of jumps
         self.price[self.edges] = problem.alpha * self.stumps.row_cost[self.keys] / self.height
-        self.room = np.empty((2, *problem.y.shape[:1], self.k if self.k > 1 else 0), dtype=np.float32)
+        if self.k > 1:
+            self.codes = bins.codes[self.inputs]
+            self.room = np.empty((2, problem.y.shape[0], self.k), dtype=np.float32)
         jump = np.zeros((self.starts[-1], self.k))
         first = self.starts[np.searchsorted(self.inputs, owner)]
         jump[first + ensemble.keys - self.stumps.offsets[owner]] = self.height * ensemble.coef
@@ -216,18 +223,19 @@ class _Model:
         """Nearly minimise the model here."""
         loss, penalty = self.problem.driving_loss, self.problem.penalty
         jump, push = place.point.jump.copy(), np.zeros_like(place.force)
-        layout = (self.codes, self.starts, self.most)
         if self.k == 1:
             force = place.force.ravel()
             curvature = self.weight * place.local.ravel() + self.damping * np.abs(force)
             up = np.full_like(self.price, np.inf) if penalty.positive else self.price
             promise, shift = kernels.step_functions.step_sweep(
-                *layout, force, curvature, self.price, up, self.watched, jump.reshape(-1), push.reshape(-1)
-            )
+                *self.stumps.bins.entries, self.inputs, self.starts, self.most, force, curvature, self.price, up,
+                self.watched, jump.reshape(-1), push.reshape(-1),
+            )  # fmt: skip
         else:
             promise, shift = kernels.stump_rows.row_sweep(
-                *layout, place.force, self.weight, place.local, loss.multiclass, self.damping, self.price,
-                penalty.kernel, penalty.positive, ROW_ROUNDS, self.watched, jump, push, *self.room,
+                self.codes, self.starts, self.most, place.force, self.weight, place.local, loss.multiclass,
+                self.damping, self.price, penalty.kernel, penalty.positive, ROW_ROUNDS, self.watched, jump, push,
+                *self.room,
             )  # fmt: skip
         return Aim(Point(jump, place.point.intercept + shift), push, promise)
 
