@@ -16,7 +16,7 @@ SECONDS_BEFORE_NOTICE = 2.0
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
-_ALWAYS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_ALWAYS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,12 +26,12 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def compiled_inside(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile for other kernels only; what Python would need to call it costs compile time and is left out."""
-    return numba.njit(**_ALWAYS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return numba.njit(**_ALWAYS, no_cpython_wrapper=True)(function)
 
 
 def compiled_exact(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile for other kernels, in the order written even inside `compiled_sum`: instructions with flags keep them."""
-    return numba.njit(**_ALWAYS, fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return numba.njit(**_ALWAYS, fastmath={"contract"}, no_cpython_wrapper=True)(function)
 
 
 def compiled_sum(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,7 +41,7 @@ def compiled_sum(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def compiled_sum_inside(function: Callable[..., Any]) -> Callable[..., Any]:
     """`compiled_sum` for other kernels only."""
-    return numba.njit(**_ALWAYS, fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return numba.njit(**_ALWAYS, fastmath=_FAST, no_cpython_wrapper=True)(function)
 
 
 class CompileNotice(event.Listener):

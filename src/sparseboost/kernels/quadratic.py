@@ -68,15 +68,18 @@ def _clipped_step(row, d, b, strength, scratch, order):
 
 @compiled
 def quadratic_row(kind, row, d, b, strength, positive, scratch, order):
-    """Minimiser of the model of one row, in place; `b` may be changed."""
+    """Minimiser of the model of one row, in place; `b` may be changed.
+
+    `order` is room for k places, for ℓ1/ℓ∞ only; where it is None the code for that norm is not compiled.
+    """
     k = row.size
     if positive:
         for r in range(k):
             b[r] = max(b[r], 0.0)
-    if kind == L1_L2 and k > 1 and strength > 0.0:
-        _group_step(row, d, b, strength)
-    elif kind == L1_LINF and k > 1 and strength > 0.0:
+    if order is not None and kind == L1_LINF and k > 1 and strength > 0.0:
         _clipped_step(row, d, b, strength, scratch[0], order)
+    elif kind == L1_L2 and k > 1 and strength > 0.0:
+        _group_step(row, d, b, strength)
     elif kind == L1 or kind == L1_L2 or kind == L1_LINF:
         for r in range(k):
             row[r] = math.copysign(max(abs(b[r]) - strength, 0.0), b[r]) / d[r]

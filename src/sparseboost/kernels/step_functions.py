@@ -9,6 +9,8 @@ import numpy as np
 
 from sparseboost.kernels.compile import compiled, compiled_inside
 
+Array = np.ndarray
+
 
 @compiled_inside
 def _step_function(curvature, pull, down, up, level, scratch):
@@ -59,6 +61,11 @@ def _step_function(curvature, pull, down, up, level, scratch):
         level[t] = min(max(level[t + 1], lowest[t]), highest[t])
 
 
+def step_room(most: int) -> tuple[Array, Array, Array]:
+    """Room for `step_sweep`, for inputs of at most this many bins."""
+    return np.empty((2, most, 2)), np.empty((4, most)), np.empty((5, 2 * most + 2))
+
+
 @compiled
 def step_function(curvature, pull, down, up):
     """The levels that `_step_function` finds."""
@@ -102,10 +109,12 @@ def _slope_and_bend(own, gradient, curvature, push, both, slope, bend):
 
 
 @compiled_inside
-def _listed_slope_and_bend(own, rows, usual, gradient, curvature, push, level, totals, both, slope, bend):
-    """`_slope_and_bend` from the rows that are listed; those that are not have code `usual`, and leave the totals.
+def _listed_slope_and_bend(
+    own, rows, usual, gradient, curvature, push, level, rest_slope, rest_bend, both, slope, bend
+):  # fmt: skip
+    """`_slope_and_bend` from the rows that are listed; those that are not have code `usual`.
 
-    level : what all rows were pushed by beyond `push`.
+    level : what all rows were pushed by beyond `push`. rest_slope, rest_bend : sums over all rows.
     """
     for b in range(slope.size):
         both[0, b, 0], both[0, b, 1] = 0.0, 0.0
@@ -113,7 +122,6 @@ def _listed_slope_and_bend(own, rows, usual, gradient, curvature, push, level, t
         i, one = rows[p], both[0, own[p]]
         one[0] += gradient[i] + curvature[i] * (push[i] + level)
         one[1] += curvature[i]
-    rest_slope, rest_bend = totals[0], totals[1]
     for b in range(slope.size):
         slope[b], bend[b] = both[0, b, 0], both[0, b, 1]
         rest_slope -= slope[b]
@@ -125,25 +133,26 @@ def _listed_slope_and_bend(own, rows, usual, gradient, curvature, push, level, t
 
 @compiled
 def step_sweep(
-    codes, indices, indptr, usual, inputs, starts, most, gradient, curvature, down, up, watched, jump, push
+    codes, indices, indptr, usual, inputs, starts, gradient, curvature, down, up, watched, jump, push, both, work,
+    scratch,
 ):  # fmt: skip
     """One output: minimise the quadratic model over all thresholds of one input after the other.
 
     codes, indices, indptr, usual : of all inputs, as in `stump_bins.Entries`.
-    inputs : those in use. starts : where their bins start. most : the largest number of bins.
+    inputs : those in use. starts : where their bins start.
     gradient, curvature : (m,) weighted, of the loss at the current scores.
     down, up : (bins,) prices of a jump after each bin. jump : (bins,), changed in place.
     watched : (inputs,) which ones to visit; only those that are not flat remain.
     push : (m,) zeros that become the change of the scores.
+    both, work, scratch : what `step_room` makes.
     Return the decrease of the model, and the change of the intercept.
     """
     m, listed = gradient.size, usual.size > 0
-    slope, bend, pull, new = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
-    both, scratch, decrease, shift = np.empty((2, most, 2)), np.empty((5, 2 * most + 2)), 0.0, 0.0
-    totals, level = np.zeros(2), 0.0
+    slope, bend, pull, new = work[0], work[1], work[2], work[3]
+    decrease, shift, level, total_slope, total_bend = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(m):
-        totals[0] += gradient[i]
-        totals[1] += curvature[i]
+        total_slope += gradient[i]
+        total_bend += curvature[i]
     for place in range(inputs.size):
         if not watched[place]:
             continue
@@ -153,8 +162,9 @@ def step_sweep(
             first, last = indptr[j], indptr[j + 1]
             own, rows = codes[first:last], indices[first:last]
             _listed_slope_and_bend(
-                own, rows, usual[j], gradient, curvature, push, level, totals, both, slope[:n], bend[:n]
-            )
+                own, rows, usual[j], gradient, curvature, push, level, total_slope, total_bend, both, slope[:n],
+                bend[:n],
+            )  # fmt: skip
         else:
             own, rows = codes[j * m : (j + 1) * m], indices
             _slope_and_bend(own, gradient, curvature, push, both, slope[:n], bend[:n])
@@ -180,7 +190,7 @@ def step_sweep(
             pull[b] = new[b] - old
             changed = changed or pull[b] != 0.0
             decrease -= pull[b] * (slope[b] + 0.5 * bend[b] * pull[b])
-            totals[0] += bend[b] * pull[b]
+            total_slope += bend[b] * pull[b]
         watched[place] = not flat
         if not changed:
             continue

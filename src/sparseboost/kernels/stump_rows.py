@@ -11,10 +11,11 @@ import math
 import numpy as np
 
 from sparseboost.kernels.compile import compiled, compiled_inside, compiled_sum_inside
-from sparseboost.kernels.kinds import L1, L1_L2
+from sparseboost.kernels.kinds import L1, L1_L2, L1_LINF
 from sparseboost.kernels.quadratic import quadratic_row
 from sparseboost.kernels.rows import row_value
 
+Array = np.ndarray
 TOGETHER = 64  # rows that go through all inputs before the next ones
 PHASES = 4  # how often thresholds are chosen anew within one input
 COUPLING = 1.4  # diag(q) − qqᵀ is at most 2·diag(q(1 − q)), and mostly less than this; a search along the line watches
@@ -90,21 +91,18 @@ def _round(kind, positive, chosen, count, force, left, right, strength, jump, ch
 
 
 @compiled_inside
-def _refresh(start, left, right, change, force, behind):
+def _refresh(start, left, right, change, force):
     """Forces of all rows after these changes."""
     n, k = change.shape
     for r in range(k):
-        behind[r] = 0.0
-    for t in range(n):
-        for r in range(k):
-            force[t, r] = start[t, r] + right[t, r] * behind[r]
-            behind[r] += left[t, r] * change[t, r]
-    for r in range(k):
-        behind[r] = 0.0
-    for t in range(n - 1, -1, -1):
-        for r in range(k):
-            behind[r] += right[t, r] * change[t, r]
-            force[t, r] += left[t, r] * behind[r]
+        behind = 0.0
+        for t in range(n):
+            force[t, r] = start[t, r] + right[t, r] * behind
+            behind += left[t, r] * change[t, r]
+        behind = 0.0
+        for t in range(n - 1, -1, -1):
+            behind += right[t, r] * change[t, r]
+            force[t, r] += left[t, r] * behind
 
 
 @compiled_inside
@@ -115,17 +113,14 @@ def _solve_rows(kind, positive, slope, bend, strength, rounds, jump, work, chose
     """
     n, k = slope.shape
     change, right, force = work[0, :n], work[1, :n], work[2, :n]
-    for t in range(1, n):
-        for r in range(k):
+    total, decrease = scratch[3], 0.0
+    for r in range(k):
+        for t in range(1, n):
             slope[t, r] += slope[t - 1, r]
             bend[t, r] += bend[t - 1, r]
-    total = scratch[3]
-    decrease = 0.0
-    for r in range(k):
         total[r] = slope[n - 1, r]
         decrease += 0.5 * total[r] * total[r] / bend[n - 1, r]
-    for t in range(n):  # the best intercept follows every move
-        for r in range(k):
+        for t in range(n):  # the best intercept follows every move
             share = bend[t, r] / bend[n - 1, r]
             right[t, r] = 1.0 - share
             slope[t, r] -= share * total[r]
@@ -143,26 +138,24 @@ def _solve_rows(kind, positive, slope, bend, strength, rounds, jump, work, chose
             decrease += fallen
             break
         decrease += fallen
-        _refresh(slope, bend, right, change, force, scratch[7])
+        _refresh(slope, bend, right, change, force)
     for r in range(k):
         moved = total[r]
         for t in range(n - 1):
             moved += bend[t, r] * change[t, r]
         slope[n - 1, r] = -moved / bend[n - 1, r]
-    for t in range(n - 2, -1, -1):
-        for r in range(k):
+        for t in range(n - 2, -1, -1):
             slope[t, r] = slope[t + 1, r] + change[t, r]
     return decrease
 
 
 @compiled_sum_inside
-def _prepare(codes, starts, watched, force, weight, local, coupled, damping, gradient, share, bend):
+def _prepare(codes, starts, watched, force, weight, local, coupled, damping, gradient, share, bound, bend):
     """Sums per bin of a diagonal that bounds the curvature of the model; gradient and curvature in single precision.
 
     Some rows are taken through all inputs before the next ones, so that their numbers stay near the processor.
     """
     m, k = force.shape
-    bound = np.empty((TOGETHER, k))
     for b in range(bend.shape[0]):
         for r in range(k):
             bend[b, r] = 1e-300
@@ -224,26 +217,35 @@ def _add_levels(codes, starts, level, out):
                     out[i, r] += line[r]
 
 
+def row_room(m: int, k: int, bins: int, most: int, kind: int) -> tuple[Array | None, ...]:
+    """Room for `row_sweep`: m examples, k outputs, and this many bins, at most `most` of one input."""
+    example, bin_ = np.empty((2, m, k), dtype=np.float32), np.empty((2, bins, k))
+    work = np.empty((5, max(8 + most, TOGETHER), k))
+    order = np.empty(k, dtype=np.int64) if kind == L1_LINF else None
+    return *example, np.empty((most, k), dtype=np.float32), *bin_, work, np.empty(most, dtype=np.int64), order
+
+
 @compiled
 def row_sweep(
-    codes, starts, most, force, weight, local, coupled, damping, strength, kind, positive, rounds, watched, jump, push,
-    gradient, share,
+    codes, starts, force, weight, local, coupled, damping, strength, kind, positive, rounds, watched, jump, push,
+    shift, gradient, share, moved, bend, level, work, chosen, order,
 ):  # fmt: skip
     """Several outputs: lower the quadratic model over the thresholds of one input after the other.
 
-    most : the largest number of bins. force : (m, k) weighted gradient.
+    force : (m, k) weighted gradient.
     local : (m, k) unweighted curvature, or (`coupled`) the probabilities of softmax.
-    strength : (bins,). jump : (bins, k), changed in place. push : (m, k) receives the change of the scores.
+    strength : (bins,). jump : (bins, k), changed in place.
     watched : (inputs,) which ones to visit; only those that are not flat remain.
-    gradient, share : (m, k) room for single precision, which is enough inside: sums are in double precision, and the
-    next sweep starts from the gradient of the loss itself.
-    Return the decrease of the model, and the change of the intercept.
+    push, shift : (m, k), (k,) zeros that become the change of the scores and of the intercept.
+    The rest is what `row_room` makes. Single precision is enough inside: sums are in double precision, and the next
+    sweep starts from the gradient of the loss itself.
+    Return the decrease of the model.
     """
-    k = jump.shape[1]
-    bend, level, moved = np.empty(jump.shape), np.zeros(jump.shape), np.empty((most, k), dtype=np.float32)
-    _prepare(codes, starts, watched, force, weight, local, coupled, damping, gradient, share, bend)
-    slope, work, chosen = np.empty((most, k)), np.empty((3, most, k)), np.empty(most, dtype=np.int64)
-    scratch, order, shift, decrease = np.empty((8 + most, k)), np.empty(k, dtype=np.int64), np.zeros(k), 0.0
+    k, decrease, slope = jump.shape[1], 0.0, work[3]
+    _prepare(codes, starts, watched, force, weight, local, coupled, damping, gradient, share, work[4], bend)
+    for b in range(level.shape[0]):
+        for r in range(k):
+            level[b, r] = 0.0
     for j in range(starts.size - 1):
         if not watched[j]:
             continue
@@ -252,7 +254,7 @@ def row_sweep(
         _sums(codes[j], gradient, slope[:n])
         decrease += _solve_rows(
             kind, positive, slope[:n], bend[at:end], strength[at : end - 1], rounds, jump[at:end], work, chosen,
-            scratch, order,
+            work[4], order,
         )  # fmt: skip
         watched[j] = False
         for t in range(n):
@@ -264,4 +266,4 @@ def row_sweep(
             shift[r] += slope[n - 1, r]
         _move(codes[j], weight, share, coupled, moved, gradient)
     _add_levels(codes, starts, level, push)
-    return decrease, shift
+    return decrease

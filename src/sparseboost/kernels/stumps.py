@@ -218,31 +218,19 @@ def inside_sums(sums, starts, n_values, categorical, offsets, first, last, out):
     Numeric input: x <= t for all thresholds; then, if it has missing values, "missing" and "x <= t or missing".
     Categorical input: x == c for all categories.
     """
-    k = sums.shape[1]
-    running = np.empty(k)
     for j in range(first, last):
         count = offsets[j + 1] - offsets[j]
-        if count == 0:
-            continue
         at, to, n = starts[j] - starts[first], offsets[j] - offsets[first], n_values[j]
-        if categorical[j]:
-            for t in range(n):
-                for r in range(k):
-                    out[to + t, r] = sums[at + t, r]
-            continue
-        for r in range(k):
-            running[r] = 0.0
-        for t in range(n - 1):
-            for r in range(k):
-                running[r] += sums[at + t, r]
-                out[to + t, r] = running[r]
-        if count > n - 1:
-            to += n - 1
-            for r in range(k):
-                out[to, r] = sums[at + n, r]
-            for t in range(n - 1):
-                for r in range(k):
-                    out[to + 1 + t, r] = out[to + t - (n - 1), r] + sums[at + n, r]
+        for r in range(sums.shape[1] if count else 0):
+            running = 0.0
+            for t in range(n if categorical[j] else n - 1):
+                running = sums[at + t, r] + (0.0 if categorical[j] else running)
+                out[to + t, r] = running
+            if count > n - 1 and not categorical[j]:
+                without = sums[at + n, r]
+                out[to + n - 1, r] = without
+                for t in range(n - 1):
+                    out[to + n + t, r] = out[to + t, r] + without
 
 
 @compiled

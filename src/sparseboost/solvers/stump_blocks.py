@@ -188,16 +188,17 @@ class _Model:
         self.inputs = np.unique(owner) if owner.size else np.zeros(1, dtype=np.int64)  # its level is the intercept
         self.watched = np.ones(self.inputs.size, dtype=bool)
         widths = bins.n_values[self.inputs]
-        self.starts, self.most = np.concatenate([[0], np.cumsum(widths)]), int(widths.max(initial=1))
+        self.starts, most = np.concatenate([[0], np.cumsum(widths)]), int(widths.max(initial=1))
         inside = np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], widths)
         self.edges = np.flatnonzero(inside < np.repeat(widths, widths) - 1)  # bins with a threshold after them
         self.keys = (np.repeat(self.stumps.offsets[self.inputs], widths) + inside)[self.edges]
         self.height = 2.0 if self.stumps.space.outputs == "sign" else 1.0  # of the jump where a weight is 1
         self.price = np.zeros(self.starts[-1])  # of jumps
         self.price[self.edges] = problem.alpha * self.stumps.row_cost[self.keys] / self.height
+        self.room: tuple[Array | None, ...] = kernels.step_functions.step_room(most)
         if self.k > 1:
-            self.codes = bins.codes[self.inputs]
-            self.room = np.empty((2, problem.y.shape[0], self.k), dtype=np.float32)
+            self.codes, kind = bins.codes[self.inputs], problem.penalty.kernel
+            self.room = kernels.stump_rows.row_room(problem.y.shape[0], self.k, int(self.starts[-1]), most, kind)
         jump = np.zeros((self.starts[-1], self.k))
         first = self.starts[np.searchsorted(self.inputs, owner)]
         jump[first + ensemble.keys - self.stumps.offsets[owner]] = self.height * ensemble.coef
@@ -228,14 +229,14 @@ class _Model:
             curvature = self.weight * place.local.ravel() + self.damping * np.abs(force)
             up = np.full_like(self.price, np.inf) if penalty.positive else self.price
             promise, shift = kernels.step_functions.step_sweep(
-                *self.stumps.bins.entries, self.inputs, self.starts, self.most, force, curvature, self.price, up,
-                self.watched, jump.reshape(-1), push.reshape(-1),
+                *self.stumps.bins.entries, self.inputs, self.starts, force, curvature, self.price, up, self.watched,
+                jump.reshape(-1), push.reshape(-1), *self.room,
             )  # fmt: skip
         else:
-            promise, shift = kernels.stump_rows.row_sweep(
-                self.codes, self.starts, self.most, place.force, self.weight, place.local, loss.multiclass,
-                self.damping, self.price, penalty.kernel, penalty.positive, ROW_ROUNDS, self.watched, jump, push,
-                *self.room,
+            shift = np.zeros(self.k)
+            promise = kernels.stump_rows.row_sweep(
+                self.codes, self.starts, place.force, self.weight, place.local, loss.multiclass, self.damping,
+                self.price, penalty.kernel, penalty.positive, ROW_ROUNDS, self.watched, jump, push, shift, *self.room,
             )  # fmt: skip
         return Aim(Point(jump, place.point.intercept + shift), push, promise)
 
