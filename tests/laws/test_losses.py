@@ -54,6 +54,23 @@ def test_gradient_is_the_finite_difference_of_the_value(case, rng):
         np.testing.assert_allclose(gradient[:, r], difference, rtol=1e-6, atol=1e-7)
 
 
+@smooth_loss
+def test_the_model_of_a_newton_step_is_the_loss_its_gradient_and_a_curvature(case, rng):
+    y, score = sample(case, rng, spread=4.0)
+    weight = weights(M, rng)
+    total, force, local = case.loss.model(y, weight, score)
+    assert total == pytest.approx(weight @ case.loss.value(y, score), rel=1e-12)
+    np.testing.assert_allclose(force, weight[:, None] * case.loss.gradient(y, score), rtol=1e-12, atol=1e-300)
+    truth = case.loss.model_curvature(y, score)
+    if truth is None:
+        assert local is None
+    elif isinstance(case.loss, Logistic):  # no less than three on the wrong side
+        least = 1.0 / (2.0 + 2.0 * np.cosh(3.0))
+        np.testing.assert_allclose(local, np.where(y * score < -3.0, least, truth), rtol=1e-12)
+    else:
+        np.testing.assert_allclose(local, truth, rtol=1e-12)
+
+
 @every_loss
 def test_value_is_convex_along_lines(case, rng):
     y, score = sample(case, rng)

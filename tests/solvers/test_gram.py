@@ -83,3 +83,5 @@ def test_hessian_of_the_weights(case: LossCase, sparse: bool, monkeypatch: pytes
 
 def test_places() -> None:
     assert places(np.array([7, 2]), np.array([2, 9, 7])).tolist() == [2, 0]
+    assert places(np.array([1, 7, 99, 5]), np.array([2, 9, 7])).tolist() == [-1, 2, -1, -1]
+    assert places(np.array([1]), np.empty(0, np.int64)).tolist() == [-1]

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 import pytest
 from components import LOSSES, NORMS, PENALTIES, LossCase, name
 from runs import full_ensemble, random_problem
 
+from sparseboost.hypotheses import Features
+from sparseboost.losses import Logistic
 from sparseboost.monitors import Monitor
-from sparseboost.penalties import NoPenalty, Penalty
-from sparseboost.solvers import AdaBoost, Boosting, Correction, GradBoost, minimize
+from sparseboost.penalties import L1, L1L2, NoPenalty, Penalty
+from sparseboost.problem import Problem
+from sparseboost.solvers import AdaBoost, Boosting, Correction, GradBoost, gram_cache, minimize
+from sparseboost.solvers import newton as newton_module
 from sparseboost.solvers import quadratic_model as module
 from sparseboost.solvers.newton import Newton
 
@@ -47,3 +55,39 @@ def test_never_rises_on_columns_or_on_the_hessian(
             after = problem.driving_objective(found.ensemble, found.score)
             assert after <= before + 1e-12 * abs(before)
             ensemble, score, before = found.ensemble, found.score, after
+
+
+def test_products_at_an_old_curvature_are_renewed_before_a_step_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = next(case for case in SMOOTH if isinstance(case.loss, Logistic))
+    problem = random_problem(case, L1L2(), 3, m=40, n=5)
+    ensemble, newton, given_up = full_ensemble(problem), Newton(), []
+    search = newton_module._search
+
+    def fails_with_old_products(problem: Problem, start: Any, aim: Any) -> Any:
+        if newton._cache.is_old(start.local):
+            given_up.append(True)
+            return None
+        return search(problem, start, aim)
+
+    monkeypatch.setattr(newton_module, "_search", fails_with_old_products)
+    monkeypatch.setattr(gram_cache, "STALE", np.inf)
+    found = newton.run(problem, ensemble, ensemble.score(), 1e-9, Monitor())
+    assert given_up
+    assert not found.stalled
+    assert problem.restricted_gap(found.ensemble, found.score) <= 1e-9
+
+
+def test_an_example_far_on_the_wrong_side_does_not_hold_up_the_others(rng: np.random.Generator) -> None:
+    """A column that only one example has, which is 12 on the wrong side, would be moved by 160,000."""
+    m = 60
+    X = np.hstack([rng.normal(size=(m, 3)), np.zeros((m, 1))])
+    y = np.sign(X[:, :1] + 0.5 * rng.normal(size=(m, 1)))
+    X[0, 3], X[0, 0], y[0] = 1.0, 12.0, -1.0
+    problem = Problem(Logistic(), L1(), 1e-4, Features().bind(X), y, np.full(m, 1.0 / m), False)
+    ensemble = replace(full_ensemble(problem), coef=np.array([[1.0], [0.0], [0.0], [0.0]]))
+    found = Newton().run(problem, ensemble, ensemble.score(), 1e-9, Monitor(time_budget=1e-9))  # one step
+    best = minimize(problem, Boosting(Newton()), tol=1e-9)
+    assert best.converged
+    before = problem.driving_objective(ensemble, ensemble.score())
+    after = problem.driving_objective(found.ensemble, found.score)
+    assert before - after > 0.5 * (before - best.objective)

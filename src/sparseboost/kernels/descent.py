@@ -401,7 +401,7 @@ def descend(
     pushed = np.empty(coef.shape[::-1])
     if columns is not None and curve is not None:
         (data, indices, indptr), (weight, local, pivot) = columns, curve
-        ones, nobody = np.ones(weight.size if free >= 0 else 0), np.empty(0, np.int32)
+        ones, nobody = np.ones(weight.size if free >= 0 else 0, data.dtype), np.empty(0, np.int32)
         everyone = nobody if indices is None else np.arange(ones.size, dtype=np.int32)
         full_columns = data, nobody if indices is None else indices, indptr, ones, everyone
         full_curve = weight, local, pivot, np.empty(weight.size if indices is None else 0)

@@ -15,6 +15,8 @@ from numba.extending import intrinsic
 
 from sparseboost.kernels.compile import compiled_exact, compiled_sum
 
+FURTHEST = 3.0  # how far on the wrong side an example may be, for its curvature to count as it is
+LEAST = math.exp(-FURTHEST) / (1.0 + math.exp(-FURTHEST)) ** 2  # curvature there
 LANES = 512  # entries of a block of examples
 _ROUND = 6755399441055744.0  # 1.5·2⁵²: adding it leaves the nearest integer in the lowest bits
 _LOG2_HIGH, _LOG2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -141,12 +143,18 @@ def _logistic_part(y, weight, score, force, local):
         total += weight[p] * (0.5 * (size - margin) + log1p(e))
         force[p] = -weight[p] * y[p] * ((1.0 if margin < 0.0 else e) * share)
         local[p] = e * share * share
+        if margin < -FURTHEST:
+            local[p] = LEAST
     return total
 
 
 @compiled_sum
 def logistic_model(y, weight, score, force, local):
-    """Weighted logistic loss; its weighted gradient and its unweighted curvature, in one pass."""
+    """Weighted logistic loss; its weighted gradient and its unweighted curvature, in one pass.
+
+    An example far on the wrong side has a gradient and hardly any curvature: a quadratic model would send it off to
+    infinity, and all others wait. Its curvature is taken to be that of a nearer one.
+    """
     m, k = score.shape
     rows = max(1, LANES // k)  # together they fill vectors, whatever the number of outputs
     each = np.empty(rows * k)

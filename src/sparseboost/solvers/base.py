@@ -177,6 +177,7 @@ class _Minimization(Course):
         self.tol, self.target = tol, tol * abs(problem.empty_objective)
         self.may_stop_empty = max_rounds == 0
         self.best_lower, self.first_slope = -np.inf, np.inf
+        self.stalled_at: float | None = None  # objective at which the last step changed nothing
 
     def look(self, state: State, rounds: int) -> Look:
         wish = self.solver.request(state)
@@ -214,7 +215,9 @@ class _Minimization(Course):
         own = self.solver.finished(state)
         if own is not None:
             return False, own
-        if state.stalled and survey.candidates.keys.size == 0:
+        again = self.stalled_at == survey.objective
+        self.stalled_at = survey.objective if state.stalled else None
+        if state.stalled and (again or survey.candidates.keys.size == 0):
             return False, "stalled"
         return False, None
 

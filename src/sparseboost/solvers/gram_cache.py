@@ -37,6 +37,10 @@ class GramCache:
         self._keys = np.empty(0, dtype=np.int64)
         self._hessian = np.empty((0, 0, 0, 0))  # in the panel's columns, those of ones first
 
+    def is_old(self, local: Array) -> bool:
+        """Whether products belong to another curvature than this."""
+        return self._local is not None and self._local is not local
+
     def known(self, problem: Problem, ensemble: Ensemble, local: Array) -> Array:
         """Which active columns need no products any more at this curvature."""
         self._follow(problem, local)

@@ -70,6 +70,9 @@ class Newton(Corrector):
         for _ in range(MOST_STEPS):
             aim = model.step(point.ensemble, gradient, point.local)
             found = _search(problem, point, aim)
+            if found is None and self._cache.is_old(point.local):
+                self._cache.forget()
+                continue
             if found is None:
                 stalled = True
                 break

@@ -15,7 +15,7 @@ from sparseboost.solvers.gram_cache import GramCache, digits
 from sparseboost.solvers.panel import places
 
 Array = np.ndarray
-COLUMN_SWEEPS = 50
+COLUMN_SWEEPS, FEWEST_SWEEPS = 50, 10
 COLUMN_FRACTION = 0.01  # sweeps stop when one gains less than this share of all before it
 GRAM_SWEEPS = 1000
 GRAM_FRACTION = 1e-3
@@ -50,6 +50,7 @@ class QuadraticModel:
         self.pivot = problem.driving_loss.pivot(problem.y)
         self.care = 1.0  # times the gain at which sweeps stop
         self.sweeps = 7  # how many sweeps the model is expected to take
+        self.most_sweeps = COLUMN_SWEEPS  # over columns, before a Hessian would have been cheaper
 
     def gradient(self, force: Array) -> Array:
         """Gradient of the loss in the active rows and, in the last row, the intercept."""
@@ -92,6 +93,7 @@ class QuadraticModel:
         """Whether multiplying columns costs less than the sweeps it saves, by nanoseconds per operation."""
         loss, (m, k), n = self.problem.driving_loss, local.shape, int(alive.sum())
         size = n * n * (k * k if loss.multiclass else 1 if loss.quadratic else k)
+        self.most_sweeps = COLUMN_SWEEPS
         if size > LARGEST_HESSIAN:
             return False
         if self.digits is np.float64 and size <= SMALL_HESSIAN:
@@ -107,6 +109,7 @@ class QuadraticModel:
         else:
             sweep = n * m * k * DENSE_SWEEP * (2.0 if loss.multiclass else 1.0)
             build = 0.03 * products * new * n * m
+        self.most_sweeps = int(np.clip(build / max(sweep, 1.0), FEWEST_SWEEPS, COLUMN_SWEEPS))
         return build + self.sweeps * GRAM_SWEEP * size * (k if loss.quadratic else 1) <= self.sweeps * sweep
 
     def _on_hessian(self, ensemble: Ensemble, alive: Array, gradient: Array, local: Array, coef: Array) -> float:
@@ -155,17 +158,20 @@ class QuadraticModel:
         problem, free = self.problem, self.problem.fit_intercept
         weight = problem.weight * problem.driving_loss.sharpness
         curvature: Array = (local if self.pivot.size else weight[:, None] * local).astype(self.digits)
-        dense = not sp.issparse(self.columns.matrix)
         data, indices, indptr = self.columns.flat
+        dense = not sp.issparse(self.columns.matrix)
         if dense:
             curvature = np.ascontiguousarray(curvature.T)
+        if self.digits is np.float32:
+            data = self.columns.rounded
         watched = (np.append(alive, True) if free else alive) * np.int8(kernels.descent.PATIENCE)
-        promise, self.sweeps = kernels.descent.descend(
+        promise, done = kernels.descent.descend(
             (data, None if dense else indices, indptr), None, gradient, np.empty(gradient.shape), self.strength, coef,
             problem.penalty.kernel, problem.penalty.positive, coef.shape[0] - 1 if free else -1, watched,
-            (weight, curvature, self.pivot), FLOOR * float(curvature.max()), COLUMN_SWEEPS,
-            COLUMN_FRACTION * self.care, True,
+            (weight, curvature, self.pivot), FLOOR * float(curvature.max()),
+            self.most_sweeps, COLUMN_FRACTION * self.care, True,
         )  # fmt: skip
+        self.sweeps = done if done < self.most_sweeps else COLUMN_SWEEPS
         return float(promise)
 
 
