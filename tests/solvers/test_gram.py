@@ -15,6 +15,7 @@ from sparseboost.penalties import L1L2
 from sparseboost.problem import Problem
 from sparseboost.solvers import gram_cache
 from sparseboost.solvers.constant_gram import ConstantGram
+from sparseboost.solvers.following import Following
 from sparseboost.solvers.gram_cache import GramCache
 from sparseboost.solvers.panel import places
 
@@ -34,22 +35,26 @@ def bound(problem: Problem, sparse: bool) -> tuple[Problem, Array]:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_constant_products_grow_and_never_change(sparse: bool) -> None:
+@pytest.mark.parametrize("free", [False, True])
+def test_constant_products_grow_and_never_change(sparse: bool, free: bool) -> None:
     case = next(case for case in LOSSES if case.loss.quadratic)
     problem, X = bound(random_problem(case, L1L2(), 4, m=20, n=8), sparse)
+    problem = replace(problem, fit_intercept=free)
     gram, everything = ConstantGram(), full_ensemble(problem)
-    A = np.hstack([np.ones((20, 1)), X])
+    A = X - problem.weight @ X if free else X
     for keys in ([3, 1], [1, 5, 3], [0, 1, 2, 7], [7, 3, 0]):
         part = everything.keep(np.isin(everything.keys, keys))
         new = np.flatnonzero(~gram.follow(problem, part, 10_000))
         if new.size:
             gram.add(problem, part, new)
-        place = np.append(0, 1 + gram.keys)
-        truth = A[:, place].T @ (problem.weight[:, None] * A[:, place])
-        np.testing.assert_allclose(gram.matrix[:, 0, : place.size], truth, atol=1e-13)
+        known = A[:, gram.keys]
+        truth = known.T @ (problem.weight[:, None] * known)
+        np.testing.assert_allclose(gram.matrix[:, 0, : gram.keys.size], truth, atol=1e-13)
+        np.testing.assert_allclose(gram.edge, problem.weight @ X[:, gram.keys], atol=1e-13)
+        assert gram.corner == pytest.approx(1.0)
     assert sorted(gram.keys) == [0, 1, 2, 3, 5, 7]
     assert np.all(gram.follow(problem, everything, 10_000) == np.isin(everything.keys, gram.keys))
-    assert not np.any(gram.follow(problem, everything, 64))  # too many to keep
+    assert not np.any(gram.follow(problem, everything, 63))  # too many to keep
     gram.add(problem, everything, np.arange(8))
     assert not np.any(gram.follow(replace(problem, weight=problem.weight.copy()), everything, 10_000))
 
@@ -75,10 +80,42 @@ def test_hessian_of_the_weights(case: LossCase, sparse: bool, monkeypatch: pytes
         A = with_ones(problem, X[:, part.keys])
         truth = np.einsum("i,ij,irs,il->jrsl", problem.weight, A, h, A)
         if not loss.multiclass:
-            truth = np.einsum("jrrl->jrl", truth)
-        np.testing.assert_allclose(found, truth.reshape(found.shape), atol=1e-5 * np.abs(truth).max())
+            truth = np.einsum("jrrl->jrl", truth)[:, :, None, :]
+        np.testing.assert_allclose(found, truth, atol=1e-5 * np.abs(truth).max())
     assert np.all(cache.known(problem, part, local))
     assert not np.any(cache.known(problem, part, 2.0 * local))
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_an_intercept_that_follows_is_always_at_its_best(coupled: bool, rng: np.random.Generator) -> None:
+    n, k = 4, 3
+    root = rng.normal(size=((n + 1) * k, 30))
+    if coupled:  # as for softmax: a constant added to all outputs of a row changes nothing
+        root = (root.reshape(n + 1, k, -1) - root.reshape(n + 1, k, -1).mean(axis=1, keepdims=True)).reshape(-1, 30)
+    whole = (root @ root.T).reshape(n + 1, k, n + 1, k)
+    if not coupled:
+        whole = whole * np.eye(k)[:, None, :]
+    hessian = whole.transpose(0, 1, 3, 2) if coupled else np.einsum("jrlr->jrl", whole)[:, :, None, :]
+    gradient = rng.normal(size=(n + 1, k))
+    gradient -= gradient.mean(axis=1, keepdims=True) if coupled else 0.0
+    follows = Following.of(hessian[:-1, ..., -1], hessian[-1, ..., -1], gradient[-1], 1e-12)
+    left, slope = follows.hessian(hessian[:-1, ..., :-1]), follows.gradient(gradient[:-1])
+
+    def value(change: Array) -> float:
+        return float(0.5 * np.einsum("jr,jrls,ls->", change, whole, change) + (gradient * change).sum())
+
+    assert value(np.vstack([np.zeros((n, k)), follows.change(np.zeros((n, k)))])) == pytest.approx(-follows.gain)
+    for _ in range(5):
+        rows = rng.normal(size=(n, k))
+        best = np.vstack([rows, follows.change(rows)])
+        curved = (
+            np.einsum("jr,jrsl,ls->", rows, left, rows)
+            if coupled
+            else np.einsum("jr,jrl,lr->", rows, left[:, :, 0], rows)
+        )
+        assert value(best) == pytest.approx(0.5 * curved + (slope * rows).sum() - follows.gain)
+        for step in 0.1 * rng.normal(size=(5, k)):
+            assert value(best) <= value(np.vstack([rows, best[-1] + step])) + 1e-9
 
 
 def test_places() -> None:

@@ -16,9 +16,16 @@ WIDTH = 64  # sparse columns that are written out at a time
 
 
 class ConstantGram:
-    """G[j, l] = Σ_i s_i x_ij x_il, where column 0 is all ones and the others are `keys`, in the order they were met.
+    """G[j, l] = Σ_i s_i x_ij x_il of the columns `keys`, in the order they were met; centred if there is an intercept.
 
     The matrices have room to grow: nothing is moved when a column enters, and one that leaves is kept for its return.
+
+    Attributes
+    ----------
+    edge : array of shape (n,)
+        Products with a column of ones, which is not centred.
+    corner : float
+        Product of that column with itself.
     """
 
     def __init__(self) -> None:
@@ -26,19 +33,19 @@ class ConstantGram:
         self._forget()
 
     def _forget(self) -> None:
-        self.keys = np.empty(0, dtype=np.int64)
+        self.keys, self.edge, self.corner = np.empty(0, dtype=np.int64), np.empty(0), 0.0
         self._gram = np.empty((0, 0))
         self._columns: Any = None  # dense: a row per column, with room for more; sparse: CSC
 
     def follow(self, problem: Problem, ensemble: Ensemble, most: int) -> Array:
         """Forget what belongs to another problem or is too much; which active columns need no products any more."""
-        owner = (problem.dictionary, problem.weight, problem.driving_loss.sharpness)
-        same = len(self._owner) == 3 and self._owner[0] is owner[0] and self._owner[1] is owner[1]
-        if not (same and self._owner[2] == owner[2]):
+        owner = (problem.dictionary, problem.weight, problem.driving_loss.sharpness, problem.fit_intercept)
+        same = len(self._owner) == 4 and self._owner[0] is owner[0] and self._owner[1] is owner[1]
+        if not (same and self._owner[2:] == owner[2:]):
             self._forget()
         self._owner = owner
         known = places(ensemble.keys, self.keys) >= 0
-        if (1 + self.keys.size + np.count_nonzero(~known)) ** 2 > most:
+        if (self.keys.size + np.count_nonzero(~known)) ** 2 > most:
             self._forget()
             known[:] = False
         return known
@@ -46,18 +53,17 @@ class ConstantGram:
     @property
     def matrix(self) -> Array:
         """The products in the shape that `kernels.descent` reads; entries behind the last column mean nothing."""
-        return self._gram[: 1 + self.keys.size, None, :]
+        return self._gram[: self.keys.size, None, :]
 
     def add(self, problem: Problem, ensemble: Ensemble, new: Array) -> None:
         """Multiply these active columns, which are new, with each other and with all that are known."""
         weight = problem.weight * problem.driving_loss.sharpness
-        first = 1 + self.keys.size if self.keys.size else 0
-        self.keys = np.concatenate([self.keys, ensemble.keys[new]])
-        size = 1 + self.keys.size
+        self.corner = float(weight.sum())
+        first, size = self.keys.size, self.keys.size + new.size
         fresh = ensemble.columns.matrix[:, new]
-        if first == 0:
-            ones = np.ones((fresh.shape[0], 1))
-            fresh = sp.hstack([ones, fresh], format="csc") if sp.issparse(fresh) else np.hstack([ones, fresh])
+        edge = fresh.T @ weight
+        self.keys = np.concatenate([self.keys, ensemble.keys[new]])
+        self.edge = np.concatenate([self.edge, edge])
         self._gram = _grown(self._gram, size, size)
         part = self._gram[:size, first:size]
         if sp.issparse(fresh):
@@ -65,7 +71,11 @@ class ConstantGram:
             for start in range(0, fresh.shape[1], WIDTH):
                 some = slice(start, start + WIDTH)
                 part[:, some] = self._columns.T @ (weight[:, None] * fresh[:, some].toarray())
+            if problem.fit_intercept:
+                part -= np.outer(self.edge, edge / self.corner)
         else:
+            if problem.fit_intercept:
+                fresh = fresh - edge / self.corner
             self._columns = _grown(np.empty((0, weight.size)) if first == 0 else self._columns, size, weight.size)
             self._columns[first:size] = fresh.T
             np.matmul(self._columns[:size], weight[:, None] * fresh, out=part)

@@ -47,7 +47,7 @@ class GramCache:
         return places(ensemble.keys, self._keys) >= 0
 
     def hessian(self, problem: Problem, ensemble: Ensemble, alive: Array, local: Array) -> Array:
-        """The Hessian of rows and, if there is one, of the intercept behind them, as `kernels.descent` reads it."""
+        """The Hessian of rows and, if there is one, of the intercept behind them, H[j, r, s, l]."""
         self._follow(problem, local)
         place = places(ensemble.keys[alive], self._keys)
         if place.min(initial=0) < 0 or not self._hessian.size:
@@ -60,7 +60,7 @@ class GramCache:
         out = inner.take(place, axis=3)  # in the order of memory that kernels expect
         shift = self._panel.scales(ensemble, alive)
         if shift is None:
-            return out.reshape(place.size, out.shape[1], -1)
+            return out
         scale, centre = shift
         if problem.fit_intercept:
             scale, centre = np.append(scale, 0.0), np.append(centre, 1.0)
@@ -68,7 +68,7 @@ class GramCache:
         out *= scale[:, None, None, None] * scale
         out += edge[..., None] * centre
         out += centre[:, None, None, None] * (scale * self._hessian[0].take(place, axis=2) + corner[..., None] * centre)
-        return out.reshape(place.size, out.shape[1], -1)
+        return out
 
     def _follow(self, problem: Problem, local: Array) -> None:
         """Forget everything if it belongs to another problem or to a curvature that is too far away."""

@@ -11,6 +11,7 @@ from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
 from sparseboost.problem import Problem
 from sparseboost.solvers.constant_gram import ConstantGram
+from sparseboost.solvers.following import Following
 from sparseboost.solvers.gram_cache import GramCache, digits
 from sparseboost.solvers.panel import places
 
@@ -22,6 +23,7 @@ GRAM_FRACTION = 1e-3
 TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
 LARGEST_HESSIAN, SMALL_HESSIAN = 10_000_000, 1_000_000  # entries
 GRAM_SWEEP, DENSE_SWEEP = 0.4, 1.0  # nanoseconds per entry of a matrix of products, or of dense columns
+RIDGE = {np.float32: 1e-6, np.float64: 1e-12}  # share of the diagonal, by the digits of a Hessian
 FLOOR = 1e-12  # of the curvature, as a share of the largest, where it vanishes
 
 
@@ -113,44 +115,57 @@ class QuadraticModel:
         return build + self.sweeps * GRAM_SWEEP * size * (k if loss.quadratic else 1) <= self.sweeps * sweep
 
     def _on_hessian(self, ensemble: Ensemble, alive: Array, gradient: Array, local: Array, coef: Array) -> float:
-        problem, free = self.problem, self.problem.fit_intercept
-        gram = self.cache.hessian(problem, ensemble, np.flatnonzero(alive), local)
-        rows = np.append(alive, True) if free else alive
-        part = np.ascontiguousarray(coef[rows])
+        hessian = self.cache.hessian(self.problem, ensemble, np.flatnonzero(alive), local)
+        rows = np.flatnonzero(alive)
+        slope, follows = gradient[rows], None
+        if self.problem.fit_intercept:
+            follows = Following.of(hessian[:-1, ..., -1], hessian[-1, ..., -1], gradient[-1], RIDGE[self.digits])
+            hessian, slope = follows.hessian(hessian[:-1, ..., :-1]), follows.gradient(slope)
+        n, k, h, _ = hessian.shape
+        gram = np.ascontiguousarray(hessian).reshape(n, k, h * n)
+        part = coef[rows]
         promise = self._sweep_gram(
-            gram, gradient[rows], _own_blocks(gram, self.pivot.size > 0), self.strength[alive], part,
-            part.shape[0] - 1 if free else -1, np.ones(part.shape[0], np.int8),
-        )  # fmt: skip
+            gram, slope, _own_blocks(gram, self.pivot.size > 0), self.strength[alive], part, np.ones(rows.size, np.int8)
+        )
+        if follows is not None:
+            coef[-1] += follows.change(part - coef[rows])
+            promise += follows.gain
         coef[rows] = part
         return promise
 
     def _on_constant_gram(self, ensemble: Ensemble, alive: Array, known: Array, gradient: Array, coef: Array) -> float:
         """Sweep over all columns that were ever met, in their order, watching those that are alive."""
-        problem, free, constant = self.problem, self.problem.fit_intercept, self.constant
+        constant, (_, k) = self.constant, coef.shape
         new = np.flatnonzero(alive & ~known)
         if new.size or not constant.keys.size:
-            constant.add(problem, ensemble, new)
-        rows = np.append(alive, True) if free else alive
-        place = 1 + places(ensemble.keys[alive], constant.keys)
-        if free:
-            place = np.append(place, 0)
-        gram = constant.matrix
-        inside, slope = np.zeros((gram.shape[0], coef.shape[1])), np.zeros((gram.shape[0], coef.shape[1]))
-        inside[place], slope[place] = coef[rows], gradient[rows]
-        strength, watched = np.zeros(gram.shape[0]), np.zeros(gram.shape[0], np.int8)
-        strength[place[: self.strength[alive].size]], watched[place] = self.strength[alive], 1
-        diagonal = _floor(np.repeat(gram.diagonal(axis1=0, axis2=2).T, coef.shape[1], axis=1))
-        promise = self._sweep_gram(gram, slope, diagonal, strength, inside, 0 if free else -1, watched)
+            constant.add(self.problem, ensemble, new)
+        rows = np.flatnonzero(alive)
+        place = places(ensemble.keys[rows], constant.keys)
+        gram, slope, follows = constant.matrix, gradient[rows], None
+        if self.problem.fit_intercept:
+            edge = np.repeat(constant.edge[place, None, None], k, axis=1)
+            follows = Following.of(edge, np.full(k, constant.corner), gradient[-1], 0.0)
+            slope = follows.gradient(slope)
+        n = gram.shape[0]
+        inside, pull = np.zeros((n, k)), np.zeros((n, k))
+        inside[place], pull[place] = coef[rows], slope
+        strength, watched = np.zeros(n), np.zeros(n, np.int8)
+        strength[place], watched[place] = self.strength[alive], 1
+        diagonal = _floor(np.repeat(gram.diagonal(axis1=0, axis2=2).T, k, axis=1))
+        promise = self._sweep_gram(gram, pull, diagonal, strength, inside, watched)
+        if follows is not None:
+            coef[-1] += follows.change(inside[place] - coef[rows])
+            promise += follows.gain
         coef[rows] = inside[place]
         return promise
 
     def _sweep_gram(
-        self, gram: Array, gradient: Array, diagonal: Array, strength: Array, coef: Array, free: int, watched: Array
+        self, gram: Array, gradient: Array, diagonal: Array, strength: Array, coef: Array, watched: Array
     ) -> float:
         problem = self.problem
         promise, _ = kernels.descent.descend(
             None, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
-            free, watched, None, 0.0, GRAM_SWEEPS, GRAM_FRACTION * self.care, gram.size > TINY_HESSIAN,
+            -1, watched, None, 0.0, GRAM_SWEEPS, GRAM_FRACTION * self.care, gram.size > TINY_HESSIAN,
         )  # fmt: skip
         return float(promise)
 
