@@ -15,6 +15,7 @@ from sparseboost.kernels.rows import row_value
 
 Array = np.ndarray
 DEPTH = 5  # past sweeps that are combined into one step
+CONSTANT = 1e-6  # share of a row's curvature that is left to a column which is nearly constant
 PATIENCE = 2  # times that a row may stay zero before its column is not looked at any more
 
 
@@ -215,7 +216,27 @@ def _extrapolate(past, coef, positive, free, trial):
     return True
 
 
-# In what follows either `gram` or `columns` and `curve` are None, and the code for it is not compiled.
+@compiled_sum_inside
+def _edges(x, rows, local, edge):
+    """Curvature between a row and the intercept, where outputs do not depend on each other."""
+    k = edge.size
+    if rows.size == 0:
+        for r in range(k):
+            total, own = 0.0, local[r]
+            for i in range(x.size):
+                total += x[i] * own[i]
+            edge[r] = total
+        return
+    for r in range(k):
+        edge[r] = 0.0
+    for p in range(x.size):
+        own = local[rows[p]]
+        for r in range(k):
+            edge[r] += x[p] * own[r]
+
+
+# In what follows either `gram` or `columns` and `curve` are None, and the code for it is not compiled; the same holds
+# for `follows`, which is None where no intercept follows: its slope, its curvature, and that between rows and it.
 
 
 @compiled_inside
@@ -228,7 +249,7 @@ def _column(j, free, columns):
 
 
 @compiled_inside
-def _force(j, free, columns, gram, gradient, pushed, force):
+def _force(j, free, columns, gram, follows, gradient, pushed, shift, force):
     """Slope of the model in one row."""
     k = gradient.shape[1]
     if gram is not None:
@@ -239,10 +260,14 @@ def _force(j, free, columns, gram, gradient, pushed, force):
             force[r] = gradient[j, r]
         x, rows = _column(j, free, columns)
         _pull(x, rows, pushed, force)
+    if follows is not None:
+        edge = follows[2]
+        for r in range(k):
+            force[r] += edge[j, r] * shift[r]
 
 
 @compiled_inside
-def _move(j, free, change, columns, gram, curve, pushed):
+def _move(j, free, change, columns, gram, curve, follows, pushed, shift):
     """Let the other rows know that one has changed."""
     if gram is not None:
         _push_slope(gram, j, change, pushed)
@@ -250,10 +275,14 @@ def _move(j, free, change, columns, gram, curve, pushed):
         weight, local, pivot, mean = curve
         x, rows = _column(j, free, columns)
         _push(x, rows, change, weight, local, pivot, pushed, mean)
+    if follows is not None:
+        _slope, corner, edge = follows
+        for r in range(change.size):
+            shift[r] -= edge[j, r] * change[r] / corner[r]
 
 
 @compiled_inside
-def _begin(gram, columns, gradient, pushed):
+def _begin(gram, columns, follows, gradient, pushed, shift):
     """What is pushed before any row has moved."""
     if gram is not None:
         for j in range(gradient.shape[0]):
@@ -263,34 +292,47 @@ def _begin(gram, columns, gradient, pushed):
         for a in range(pushed.shape[0]):
             for b in range(pushed.shape[1]):
                 pushed[a, b] = 0.0
+    if follows is not None:
+        slope, corner, _edge = follows
+        for r in range(shift.size):
+            shift[r] = -slope[r] / corner[r]
 
 
 @compiled_inside
-def _measure(j, free, columns, curve, floor, d):
+def _measure(j, free, columns, curve, follows, floor, d):
     """The diagonal of one row, where no Hessian says it."""
     if columns is not None:
         x, rows = _column(j, free, columns)
         weight, local, pivot, _mean = curve
         _spread(x, rows, weight, local, pivot, floor, d)
+        if follows is not None:
+            _slope, corner, edge = follows
+            _edges(x, rows, local, edge[j])
+            for r in range(d.size):
+                d[r] = max(d[r] - edge[j, r] * edge[j, r] / corner[r], CONSTANT * d[r])
 
 
 @compiled_inside
-def _fall(trial, start, columns, gram, gradient, strength, kind, free, curve, pushed):
-    """How much lower the model is at other weights; `pushed` is made for them."""
+def _fall(trial, start, columns, gram, follows, gradient, strength, kind, free, curve, pushed, shift):
+    """How much lower the model is at other weights; `pushed` and `shift` are made for them."""
     n, k = trial.shape
     change, force, moved = np.empty((n, k)), np.empty(k), np.zeros(n, np.bool_)
-    _begin(gram, columns, gradient, pushed)
+    _begin(gram, columns, follows, gradient, pushed, shift)
     for j in range(n):
         for r in range(k):
             change[j, r] = trial[j, r] - start[j, r]
             moved[j] |= change[j, r] != 0.0
         if moved[j]:
-            _move(j, free, change[j], columns, gram, curve, pushed)
+            _move(j, free, change[j], columns, gram, curve, follows, pushed, shift)
     fall = 0.0
+    if follows is not None:  # beyond what the intercept gains alone
+        slope, corner, _edge = follows
+        for r in range(k):
+            fall -= 0.5 * slope[r] * (shift[r] + slope[r] / corner[r])
     for j in range(n):
         if not moved[j]:
             continue
-        _force(j, free, columns, gram, gradient, pushed, force)
+        _force(j, free, columns, gram, follows, gradient, pushed, shift, force)
         for r in range(k):
             fall -= 0.5 * change[j, r] * (force[r] + gradient[j, r])
         if j != free:
@@ -300,8 +342,8 @@ def _fall(trial, start, columns, gram, gradient, strength, kind, free, curve, pu
 
 @compiled_inside
 def _sweep(
-    first, watched, columns, gram, gradient, diagonal, strength, coef, kind, positive, free, curve, floor, pushed,
-    scratch, order,
+    first, watched, columns, gram, follows, gradient, diagonal, strength, coef, kind, positive, free, curve, floor,
+    pushed, shift, scratch, order,
 ):  # fmt: skip
     """One step of every watched row; how much the model falls."""
     n, k = coef.shape
@@ -313,8 +355,8 @@ def _sweep(
         row, d = coef[j], diagonal[j]
         lam = 0.0 if j == free else strength[j]
         if first:
-            _measure(j, free, columns, curve, floor, d)
-        _force(j, free, columns, gram, gradient, pushed, force)
+            _measure(j, free, columns, curve, follows, floor, d)
+        _force(j, free, columns, gram, follows, gradient, pushed, shift, force)
         for r in range(k):
             old[r] = row[r]
             b[r] = d[r] * row[r] - force[r]
@@ -329,7 +371,7 @@ def _sweep(
             gained += row_decrease(kind, old, row, d, force, lam)
             for r in range(k):
                 old[r] = row[r] - old[r]
-            _move(j, free, old, columns, gram, curve, pushed)
+            _move(j, free, old, columns, gram, curve, follows, pushed, shift)
     return gained
 
 
@@ -343,35 +385,41 @@ def _copy(source, target):
 
 @compiled_sum
 def _sweeps(
-    columns, gram, gradient, diagonal, strength, coef, kind, positive, free, watched, curve, floor, most, fraction,
-    extrapolate, pushed, other,
+    columns, gram, follows, gradient, diagonal, strength, coef, kind, positive, free, watched, curve, floor, most,
+    fraction, extrapolate, pushed, other, moved,
 ):  # fmt: skip
     n, k = coef.shape
     start, trial, past, kept = np.empty((n, k)), np.empty((n, k)), np.empty((DEPTH + 1, n, k)), 0
     scratch, order = np.empty((4, k)), np.empty(k, dtype=np.int64)
     total, done = 0.0, 0
     _copy(coef, start)
-    _begin(gram, columns, gradient, pushed)
+    shift, other_shift = np.zeros(k), np.zeros(k)
+    _begin(gram, columns, follows, gradient, pushed, shift)
     while done < most:
         gained = _sweep(
-            done == 0, watched, columns, gram, gradient, diagonal, strength, coef, kind, positive, free, curve, floor,
-            pushed, scratch, order,
+            done == 0, watched, columns, gram, follows, gradient, diagonal, strength, coef, kind, positive, free, curve,
+            floor, pushed, shift, scratch, order,
         )  # fmt: skip
         done += 1
         _copy(coef, past[kept])
         kept += 1
         if kept > DEPTH:
             if extrapolate and _extrapolate(past, coef, positive, free, trial):
-                fall = _fall(trial, start, columns, gram, gradient, strength, kind, free, curve, other)
+                fall = _fall(
+                    trial, start, columns, gram, follows, gradient, strength, kind, free, curve, other, other_shift
+                )
                 if fall > total + gained:
                     gained = fall - total
                     _copy(trial, coef)
                     pushed, other = other, pushed
+                    shift, other_shift = other_shift, shift
             _copy(coef, past[0])
             kept = 1
         total += gained
         if gained <= fraction * total:
             break
+    for r in range(k):
+        moved[r] = shift[r]
     return total, done
 
 
@@ -379,12 +427,15 @@ def descend(
     columns: tuple[Array, Array | None, Array] | None, gram: Array | None, gradient: Array, diagonal: Array,
     strength: Array, coef: Array, kind: int, positive: bool, free: int, watched: Array,
     curve: tuple[Array, Array, Array] | None, floor: float, most: int, fraction: float, extrapolate: bool,
-) -> tuple[float, int]:  # fmt: skip
-    """Sweep over the watched rows until one sweep gains little; return (decrease, sweeps).
+    follows: tuple[Array, Array] | None = None,
+) -> tuple[float, int, Array]:  # fmt: skip
+    """Sweep over the watched rows until one sweep gains little; return (decrease, sweeps, move of the intercept).
 
     `watched` says how often each row may stay zero before it is not looked at any more; 0 leaves it out. With a Hessian
     a look costs nothing, and all that are watched stay so. `free` is the row of the intercept, −1 if there is none; it
-    has no column, because it would be all ones.
+    has no column, because it would be all ones. Where outputs do not depend on each other, an intercept that is no row
+    can follow them instead, at its best all the time: `follows` are its slope and curvature, of shape (k,); what it
+    gains by itself is not counted.
 
     The model is given by `columns` and `curve`, or by the Hessian `gram`; the others are None. `columns` are numbers,
     examples (None where all are there) and where each column begins. `curve` is (weight, local, pivot), where `local`
@@ -406,8 +457,10 @@ def descend(
         full_columns = data, nobody if indices is None else indices, indptr, ones, everyone
         full_curve = weight, local, pivot, np.empty(weight.size if indices is None else 0)
         pushed = np.empty_like(local)
+    moved = np.empty(coef.shape[1])
     total, done = _sweeps(
-        full_columns, gram, gradient, diagonal, strength, coef, kind, positive, free, watched, full_curve, floor, most,
-        fraction, extrapolate, pushed, np.empty_like(pushed),
+        full_columns, gram, None if follows is None else (*follows, np.empty(coef.shape)), gradient, diagonal, strength,
+        coef, kind, positive, free, watched, full_curve, floor, most, fraction, extrapolate, pushed,
+        np.empty_like(pushed), moved,
     )  # fmt: skip
-    return total, done
+    return total, done, moved

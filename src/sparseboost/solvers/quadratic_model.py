@@ -23,7 +23,7 @@ GRAM_FRACTION = 1e-3
 TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
 LARGEST_HESSIAN, SMALL_HESSIAN = 10_000_000, 1_000_000  # entries
 GRAM_SWEEP, DENSE_SWEEP = 0.4, 1.0  # nanoseconds per entry of a matrix of products, or of dense columns
-RIDGE = {np.float32: 1e-6, np.float64: 1e-12}  # share of the diagonal, by the digits of a Hessian
+RIDGE: dict[type, float] = {np.float32: 1e-6, np.float64: 1e-12}  # share of the diagonal, by the digits of a Hessian
 FLOOR = 1e-12  # of the curvature, as a share of the largest, where it vanishes
 
 
@@ -163,7 +163,7 @@ class QuadraticModel:
         self, gram: Array, gradient: Array, diagonal: Array, strength: Array, coef: Array, watched: Array
     ) -> float:
         problem = self.problem
-        promise, _ = kernels.descent.descend(
+        promise, _, _ = kernels.descent.descend(
             None, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
             -1, watched, None, 0.0, GRAM_SWEEPS, GRAM_FRACTION * self.care, gram.size > TINY_HESSIAN,
         )  # fmt: skip
@@ -179,13 +179,23 @@ class QuadraticModel:
             curvature = np.ascontiguousarray(curvature.T)
         if self.digits is np.float32:
             data = self.columns.rounded
-        watched = (np.append(alive, True) if free else alive) * np.int8(kernels.descent.PATIENCE)
-        promise, done = kernels.descent.descend(
-            (data, None if dense else indices, indptr), None, gradient, np.empty(gradient.shape), self.strength, coef,
-            problem.penalty.kernel, problem.penalty.positive, coef.shape[0] - 1 if free else -1, watched,
-            (weight, curvature, self.pivot), FLOOR * float(curvature.max()),
-            self.most_sweeps, COLUMN_FRACTION * self.care, True,
+        patience = np.int8(kernels.descent.PATIENCE)
+        follows = None
+        if free and not self.pivot.size:  # outputs that do not depend on each other
+            corner = curvature.sum(axis=1 if dense else 0, dtype=np.float64)
+            follows = gradient[-1], np.maximum(corner, FLOOR * corner.max() + np.finfo(float).tiny)
+        last = -1 if follows is not None or not free else coef.shape[0] - 1
+        watched = (alive if last < 0 else np.append(alive, True)) * patience
+        part = coef[: watched.size]
+        promise, done, moved = kernels.descent.descend(
+            (data, None if dense else indices, indptr), None, gradient[: watched.size], np.empty(part.shape),
+            self.strength, part, problem.penalty.kernel, problem.penalty.positive, last, watched,
+            (weight, curvature, self.pivot), FLOOR * float(curvature.max()), self.most_sweeps,
+            COLUMN_FRACTION * self.care, True, follows,
         )  # fmt: skip
+        if follows is not None:
+            coef[-1] += moved
+            promise += 0.5 * float((follows[0] * follows[0] / follows[1]).sum())
         self.sweeps = done if done < self.most_sweeps else COLUMN_SWEEPS
         return float(promise)
 
