@@ -11,6 +11,7 @@ from components import LOSSES, LossCase, name
 from runs import full_ensemble, random_problem
 
 from sparseboost.hypotheses import Features
+from sparseboost.losses import Softmax
 from sparseboost.penalties import L1L2
 from sparseboost.problem import Problem
 from sparseboost.solvers import gram_cache
@@ -61,8 +62,7 @@ def test_constant_products_grow_and_never_change(sparse: bool, free: bool) -> No
 
 @pytest.mark.parametrize("case", CURVED, ids=name)
 @pytest.mark.parametrize("sparse", [False, True])
-def test_hessian_of_the_weights(case: LossCase, sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gram_cache, "NEGLIGIBLE", 0.0)
+def test_hessian_of_the_weights(case: LossCase, sparse: bool) -> None:
     problem, X = bound(random_problem(case, L1L2(), 4, m=30, n=8), sparse)
     loss, k = problem.driving_loss, problem.n_outputs
     score = np.random.default_rng(0).normal(size=(30, k))
@@ -116,6 +116,18 @@ def test_an_intercept_that_follows_is_always_at_its_best(coupled: bool, rng: np.
         assert value(best) == pytest.approx(0.5 * curved + (slope * rows).sum() - follows.gain)
         for step in 0.1 * rng.normal(size=(5, k)):
             assert value(best) <= value(np.vstack([rows, best[-1] + step])) + 1e-9
+
+
+def test_examples_with_little_curvature_are_left_out_until_everything_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gram_cache, "SINGLE", 0)
+    case = next(case for case in CURVED if isinstance(case.loss, Softmax))
+    problem, _ = bound(random_problem(case, L1L2(), 4, m=30, n=8), False)
+    everything, cache = full_ensemble(problem), GramCache()
+    local = np.random.default_rng(0).dirichlet(np.full(case.k, 0.05), size=30)
+    rough = cache.hessian(problem, everything, np.arange(8), local)
+    cache.sharpen()
+    exact = cache.hessian(problem, everything, np.arange(8), local)
+    assert 1e-6 < np.abs(rough - exact).max() < 0.1 * np.abs(exact).max()
 
 
 def test_places() -> None:

@@ -29,6 +29,7 @@ class GramCache:
         self._owner: tuple[Any, ...] = ()
         self._local: Array | None = None
         self._panel = Panel()
+        self._negligible = 0.0
         self.forget()
 
     def forget(self) -> None:
@@ -40,6 +41,11 @@ class GramCache:
     def is_old(self, local: Array) -> bool:
         """Whether products belong to another curvature than this."""
         return self._local is not None and self._local is not local
+
+    def sharpen(self) -> None:
+        """Compute everything anew next time, and leave nothing out any more."""
+        self.forget()
+        self._negligible = 0.0
 
     def known(self, problem: Problem, ensemble: Ensemble, local: Array) -> Array:
         """Which active columns need no products any more at this curvature."""
@@ -75,6 +81,9 @@ class GramCache:
         owner = (problem.dictionary, problem.weight, problem.driving_loss.sharpness)
         if len(self._owner) != 3 or self._owner[0] is not owner[0] or self._owner[1] is not owner[1]:
             self._panel = Panel(digits(problem))
+            # few examples cost little; and a loss that stands in for another needs what curvature it has
+            small = digits(problem) is np.float64
+            self._negligible = 0.0 if small or problem.smooth_loss is not None else NEGLIGIBLE
         elif self._owner[2] == owner[2] and self._local is not None and _close(problem.weight, local, self._local):
             return
         self.forget()
@@ -93,7 +102,7 @@ class GramCache:
         every = np.concatenate([places(self._keys, ensemble.keys), new])
         hessian = np.zeros((1 + every.size, g, h, 1 + every.size))
         hessian[:first, :, :, :first] = self._hessian.reshape(first, g, h, first)
-        groups = list(_groups(problem, self._local))
+        groups = list(_groups(problem, self._local, self._negligible))
         products = self._panel.products(ensemble, every, first, ((rows, weights) for rows, weights, _ in groups))
         for blocks, (_, _, targets) in zip(products, groups, strict=True):
             for block, pairs in zip(blocks, targets, strict=True):
@@ -112,7 +121,7 @@ def _close(weight: Array, local: Array, other: Array) -> bool:
     return local is other or bool(np.all(weight @ np.abs(local - other) <= STALE * (weight @ other)))
 
 
-def _groups(problem: Problem, local: Array) -> Iterator[tuple[Array | None, Array, list[Pairs]]]:
+def _groups(problem: Problem, local: Array, least: float) -> Iterator[tuple[Array | None, Array, list[Pairs]]]:
     """The curvature as weightings of examples (or None for all of them), and the blocks that each belongs to."""
     loss, k = problem.driving_loss, local.shape[1]
     weight = problem.weight * loss.sharpness
@@ -120,8 +129,6 @@ def _groups(problem: Problem, local: Array) -> Iterator[tuple[Array | None, Arra
         yield None, weight[:, None] * local, [[(r, 0, 1)] for r in range(k)]
     elif (pivot := loss.pivot(problem.y))[0] < 0:
         spread = local * (1.0 - local)  # of diag(q) − qqᵀ, where most examples have few classes left
-        # a loss that stands in for another is flat nearly everywhere, and the little curvature it has is needed
-        least = NEGLIGIBLE if problem.smooth_loss is None else 0.0
         counts = spread > least * (problem.weight @ spread)
         local = np.where(counts, local, 0.0)
         for r in range(k):

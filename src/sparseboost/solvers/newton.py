@@ -71,13 +71,13 @@ class Newton(Corrector):
             aim = model.step(point.ensemble, gradient, point.local)
             found = _search(problem, point, aim)
             if found is None and self._cache.is_old(point.local):
-                self._cache.forget()
+                self._cache.sharpen()
                 continue
             if found is None:
                 stalled = True
                 break
             if aim.promise > SLOW * promise:  # the Hessian is too old, or sweeps stop before the end of a valley
-                self._cache.forget()
+                self._cache.sharpen()
                 model.care = max(0.1 * model.care, MOST_CARE)
             promise = aim.promise
             bound += max(point.objective - found.objective, 0.0)
