@@ -10,6 +10,7 @@ import numpy as np
 
 from sparseboost.kernels.compile import compiled_inside, compiled_sum, compiled_sum_inside
 from sparseboost.kernels.kinds import NO_PENALTY
+from sparseboost.kernels.model_columns import edges, pull, push, spread
 from sparseboost.kernels.quadratic import quadratic_row, row_decrease
 from sparseboost.kernels.rows import row_value
 
@@ -17,144 +18,6 @@ Array = np.ndarray
 DEPTH = 5  # past sweeps that are combined into one step
 CONSTANT = 1e-6  # share of a row's curvature that is left to a column which is nearly constant
 PATIENCE = 2  # times that a row may stay zero before its column is not looked at any more
-
-
-@compiled_sum_inside
-def _pull(x, rows, pushed, force):
-    """Add Σ_i x_i pushed_i to the force on a row."""
-    k = force.size
-    if rows.size == 0:
-        for r in range(k):
-            total, line = 0.0, pushed[r]
-            for i in range(x.size):
-                total += x[i] * line[i]
-            force[r] += total
-    elif k == 1:
-        total = 0.0
-        for p in range(x.size):
-            total += x[p] * pushed[rows[p], 0]
-        force[0] += total
-    else:
-        for p in range(x.size):
-            line = pushed[rows[p]]
-            for r in range(k):
-                force[r] += x[p] * line[r]
-
-
-@compiled_sum_inside
-def _spread_dense(x, weight, local, pivot, floor, d):
-    """`_spread` of a dense column."""
-    for r in range(d.size):
-        total, own = 1e-300, local[r]
-        if pivot.size == 0:
-            for i in range(x.size):
-                total += x[i] * x[i] * (own[i] + floor)
-        elif pivot[0] < 0:
-            for i in range(x.size):
-                total += 2.0 * (x[i] * x[i] * weight[i] * (own[i] * (1.0 - own[i]) + floor))
-        else:
-            for i in range(x.size):
-                total += 2.0 * (x[i] * x[i] * weight[i] * (own[i] + floor))
-        d[r] = total
-
-
-@compiled_sum_inside
-def _spread_sparse(x, rows, weight, local, pivot, floor, d):
-    """`_spread` of a sparse column."""
-    k = d.size
-    for r in range(k):
-        d[r] = 1e-300
-    for p in range(x.size):
-        i = rows[p]
-        own, square = local[i], x[p] * x[p]
-        if pivot.size == 0:
-            for r in range(k):
-                d[r] += square * (own[r] + floor)
-        elif pivot[i] < 0:
-            for r in range(k):
-                d[r] += 2.0 * square * weight[i] * (own[r] * (1.0 - own[r]) + floor)
-        else:
-            for r in range(k):
-                d[r] += 2.0 * square * weight[i] * (own[r] + floor)
-
-
-@compiled_inside
-def _spread(x, rows, weight, local, pivot, floor, d):
-    """A diagonal that bounds the row's own block of the Hessian: twice the diagonal where its rows sum to zero."""
-    if rows.size == 0:
-        _spread_dense(x, weight, local, pivot, floor, d)
-    else:
-        _spread_sparse(x, rows, weight, local, pivot, floor, d)
-
-
-@compiled_sum_inside
-def _push_dense(x, change, weight, local, pivot, pushed, mean):
-    """`_push` of a dense column."""
-    k = change.size
-    if pivot.size == 0:
-        for r in range(k):
-            line, own, one = pushed[r], local[r], change[r]
-            for i in range(x.size):
-                line[i] += own[i] * (x[i] * one)
-        return
-    if pivot[0] < 0:
-        for i in range(x.size):
-            mean[i] = 0.0
-        for r in range(k):
-            own, one = local[r], change[r]
-            for i in range(x.size):
-                mean[i] += own[i] * one
-    else:
-        for i in range(x.size):
-            mean[i] = change[pivot[i]]
-    for r in range(k):
-        line, own, one = pushed[r], local[r], change[r]
-        for i in range(x.size):
-            line[i] += x[i] * weight[i] * own[i] * (one - mean[i])
-    if pivot[0] >= 0:
-        for i in range(x.size):
-            total = 0.0
-            for r in range(k):
-                total += local[r, i] * (change[r] - mean[i])
-            pushed[pivot[i], i] -= x[i] * weight[i] * total
-
-
-@compiled_sum_inside
-def _push_sparse(x, rows, change, weight, local, pivot, pushed):
-    """`_push` of a sparse column."""
-    k = change.size
-    if k == 1:
-        for p in range(x.size):
-            pushed[rows[p], 0] += local[rows[p], 0] * (x[p] * change[0])
-        return
-    for p in range(x.size):
-        i = rows[p]
-        line, own = pushed[i], local[i]
-        if pivot.size == 0:
-            for r in range(k):
-                line[r] += own[r] * (x[p] * change[r])
-        elif pivot[i] < 0:
-            centre = 0.0
-            for r in range(k):
-                centre += own[r] * change[r]
-            for r in range(k):
-                line[r] += x[p] * weight[i] * own[r] * (change[r] - centre)
-        else:
-            centre, total = change[pivot[i]], 0.0
-            for r in range(k):
-                part = x[p] * weight[i] * own[r] * (change[r] - centre)
-                line[r] += part
-                total += part
-            line[pivot[i]] -= total
-
-
-@compiled_inside
-def _push(x, rows, change, weight, local, pivot, pushed, mean):
-    """Add to `pushed` the curvature times the change of the scores when a row changes."""
-    if rows.size == 0:
-        _push_dense(x, change, weight, local, pivot, pushed, mean)
-    else:
-        _push_sparse(x, rows, change, weight, local, pivot, pushed)
 
 
 @compiled_sum_inside
@@ -216,25 +79,6 @@ def _extrapolate(past, coef, positive, free, trial):
     return True
 
 
-@compiled_sum_inside
-def _edges(x, rows, local, edge):
-    """Curvature between a row and the intercept, where outputs do not depend on each other."""
-    k = edge.size
-    if rows.size == 0:
-        for r in range(k):
-            total, own = 0.0, local[r]
-            for i in range(x.size):
-                total += x[i] * own[i]
-            edge[r] = total
-        return
-    for r in range(k):
-        edge[r] = 0.0
-    for p in range(x.size):
-        own = local[rows[p]]
-        for r in range(k):
-            edge[r] += x[p] * own[r]
-
-
 # In what follows either `gram` or `columns` and `curve` are None, and the code for it is not compiled; the same holds
 # for `follows`, which is None where no intercept follows: its slope, its curvature, and that between rows and it.
 
@@ -259,7 +103,7 @@ def _force(j, free, columns, gram, follows, gradient, pushed, shift, force):
         for r in range(k):
             force[r] = gradient[j, r]
         x, rows = _column(j, free, columns)
-        _pull(x, rows, pushed, force)
+        pull(x, rows, pushed, force)
     if follows is not None:
         edge = follows[2]
         for r in range(k):
@@ -274,7 +118,7 @@ def _move(j, free, change, columns, gram, curve, follows, pushed, shift):
     if columns is not None:
         weight, local, pivot, mean = curve
         x, rows = _column(j, free, columns)
-        _push(x, rows, change, weight, local, pivot, pushed, mean)
+        push(x, rows, change, weight, local, pivot, pushed, mean)
     if follows is not None:
         _slope, corner, edge = follows
         for r in range(change.size):
@@ -304,10 +148,10 @@ def _measure(j, free, columns, curve, follows, floor, d):
     if columns is not None:
         x, rows = _column(j, free, columns)
         weight, local, pivot, _mean = curve
-        _spread(x, rows, weight, local, pivot, floor, d)
+        spread(x, rows, weight, local, pivot, floor, d)
         if follows is not None:
             _slope, corner, edge = follows
-            _edges(x, rows, local, edge[j])
+            edges(x, rows, local, edge[j])
             for r in range(d.size):
                 d[r] = max(d[r] - edge[j, r] * edge[j, r] / corner[r], CONSTANT * d[r])
 

@@ -87,7 +87,8 @@ class Newton(Corrector):
             if lost or _least_gap(problem, point.ensemble, gradient) <= target:
                 last_gap, gap = gap, problem.restricted_gap(point.ensemble, point.score)
                 # below the rounding of the objective the gap is the only thing that still shows progress
-                stalled = lost and gap > 0.9 * last_gap
+                stalled = lost and model.blind and gap > 0.9 * last_gap
+                model.blind = lost
             if stalled or gap <= target or monitor.out_of_time:
                 break
         return Corrected(point.ensemble, point.ensemble.score(), bound, stalled)

@@ -18,7 +18,7 @@ from sparseboost.solvers.panel import places
 Array = np.ndarray
 COLUMN_SWEEPS, FEWEST_SWEEPS = 50, 10
 COLUMN_FRACTION = 0.01  # sweeps stop when one gains less than this share of all before it
-GRAM_SWEEPS = 1000
+GRAM_SWEEPS, BLIND_SWEEPS = 1000, 100
 GRAM_FRACTION = 1e-3
 TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
 LARGEST_HESSIAN, SMALL_HESSIAN = 10_000_000, 1_000_000  # entries
@@ -51,6 +51,7 @@ class QuadraticModel:
         self.digits = digits(problem)
         self.pivot = problem.driving_loss.pivot(problem.y)
         self.care = 1.0  # times the gain at which sweeps stop
+        self.blind = False  # whether what a sweep gains is lost in rounding and says nothing
         self.sweeps = 7  # how many sweeps the model is expected to take
         self.most_sweeps = COLUMN_SWEEPS  # over columns, before a Hessian would have been cheaper
 
@@ -163,9 +164,10 @@ class QuadraticModel:
         self, gram: Array, gradient: Array, diagonal: Array, strength: Array, coef: Array, watched: Array
     ) -> float:
         problem = self.problem
+        most, fraction = (BLIND_SWEEPS, -np.inf) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION * self.care)
         promise, _, _ = kernels.descent.descend(
             None, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
-            -1, watched, None, 0.0, GRAM_SWEEPS, GRAM_FRACTION * self.care, gram.size > TINY_HESSIAN,
+            -1, watched, None, 0.0, most, fraction, gram.size > TINY_HESSIAN,
         )  # fmt: skip
         return float(promise)
 
