@@ -24,7 +24,7 @@ def perform(task: Task, options: run.Options) -> None:
     results, parts = [], [title, "", _conditions(options), ""]
     for case in task.cases(options.size):
         try:
-            result = run.grow(case, options) if task.grows else run.compare(case, options)
+            result = (run.grow if task.grows else run.compare)(task.name, case, options)
         except Missing as sentence:
             print(f"  skipped {case.name}: {sentence}", flush=True)
             parts += [f"Skipped {case.name}: {sentence}", ""]

@@ -65,11 +65,11 @@ def spawn(mode: str, solver: str, file: Path, options: Options, **more: Any) -> 
         return facts + ([{"stopped" if ending == "time limit" else "error": ending}] if ending else [])
 
 
-def written(case: Case, size: str) -> tuple[Path, Problem]:
+def written(task: str, case: Case, size: str) -> tuple[Path, Problem]:
     """The problem's file, written unless it is there; a change of any definition asks for a new one."""
     sources = [HERE / "datasets.py", HERE / "problem.py", *sorted((HERE / "tasks").glob("*.py"))]
     stamp = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:8]
-    slug = re.sub(r"[^a-z0-9]+", "-", case.name.lower()).strip("-")
+    slug = re.sub(r"[^a-z0-9]+", "-", f"{task} {case.name}".lower()).strip("-")
     file = CACHE / f"{size}-{stamp}" / f"{slug}.npz"
     if not file.exists():
         store.save(case.build(), file)
@@ -90,9 +90,9 @@ def reference(file: Path, options: Options) -> Facts:
     return found
 
 
-def compare(case: Case, options: Options) -> Facts:
+def compare(task: str, case: Case, options: Options) -> Facts:
     """Every solver that takes the problem, tuned against the certified optimum."""
-    file, problem = written(case, options.size)
+    file, problem = written(task, case, options.size)
     sure = reference(file, options)
     if "failed" in sure:
         return {"case": case.name, "failed": sure["failed"]}
@@ -128,9 +128,9 @@ def _one(name: str, file: Path, aim: np.ndarray, options: Options) -> Facts:
     return run
 
 
-def grow(case: Case, options: Options) -> Facts:
+def grow(task: str, case: Case, options: Options) -> Facts:
     """Our own time on one case of a growth task."""
-    file, problem = written(case, options.size)
+    file, problem = written(task, case, options.size)
     print(f"  {case.name} ...", flush=True)
     facts = spawn("clock", OURS.name, file, options, setting=GROWTH_SETTING)
     found = next((fact for fact in facts if "seconds" in fact), {"failed": facts[-1] if facts else "no report"})
