@@ -12,10 +12,11 @@ import scipy.sparse as sp
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks import datasets, memory, store, tables
+from benchmarks import datasets, memory, run, store, tables
 from benchmarks.problem import Problem, active_rows, suboptimality, tiny
 from benchmarks.solvers import OURS, SOLVERS
 from benchmarks.tasks import TASKS
+from benchmarks.tasks.base import Case, at
 
 KINDS = [
     ("logistic", "l1", 1), ("softmax", "l1/l2", 3), ("softmax", "l1/linf", 3), ("multilabel", "l1/l2", 4),
@@ -135,3 +136,12 @@ def test_memory_is_seen():
     memory.forget_peak()
     big = np.ones(10_000_000)
     assert memory.peak() - base > 0.9 * big.nbytes
+
+
+def test_cases_of_two_tasks_may_have_the_same_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "CACHE", tmp_path)
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    one, two = (Case("same", lambda penalty=penalty: at(X, y, "softmax", penalty, 2)) for penalty in ("l1", "l1/linf"))
+    assert run.written("T1", one, "small")[1].penalty == "l1"
+    assert run.written("T2", two, "small")[1].penalty == "l1/linf"
+    assert run.written("T1", one, "small")[1].penalty == "l1"

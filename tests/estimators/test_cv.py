@@ -27,6 +27,7 @@ from sparseboost import (
     sparse_boost_path,
 )
 from sparseboost.estimators import cv_base
+from sparseboost.hypotheses import Kernel
 
 FEW = {"alphas": 8, "eps": 0.05, "cv": 3}
 
@@ -157,6 +158,18 @@ def test_results_do_not_depend_on_n_jobs(classification, data, enough, monkeypat
     np.testing.assert_array_equal(one.path_.coefs, two.path_.coefs)
     for name, value in one.cv_results_.items():
         np.testing.assert_array_equal(value, two.cv_results_[name])
+
+
+@pytest.mark.parametrize("enough", [0.0, np.inf], ids=["processes", "threads"])
+def test_results_do_not_depend_on_who_draws_first(classification, enough, monkeypatch):
+    monkeypatch.setattr(cv_base, "WORTH_PROCESSES", enough)
+    X, y = classification
+    space = Kernel("rbf", gamma=0.1, support="perceptron")
+    one, two = (
+        SparseBoostClassifierCV(**FEW, hypotheses=space, random_state=np.random.RandomState(0), n_jobs=jobs).fit(X, y)
+        for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
 
 
 def test_processes_do_not_need_to_know_callbacks(classification, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -49,6 +50,16 @@ def test_max_rounds():
     assert len(solution.history) == 3
     none = minimize(problem_of(), boosting(), tol=1e-12, max_rounds=0)
     assert (none.reason, none.ensemble.size) == ("max_rounds", 0)
+
+
+def test_a_step_that_changes_nothing_twice_ends_the_fit_though_hypotheses_still_want_to_enter():
+    class Stuck(Boosting):
+        def step(self, state, survey, target, monitor):
+            assert survey.candidates.keys.size
+            return replace(state, stalled=True)
+
+    solution = minimize(problem_of(), Stuck(Correction(GradBoost())), tol=1e-9, max_rounds=50)
+    assert (solution.reason, solution.converged, solution.n_rounds) == ("stalled", False, 2)
 
 
 def test_max_features():

@@ -125,9 +125,9 @@ class ChoosesAlpha(BaseSparseBoost):
         jobs = [delayed(worker._fold)(encoded, train, test, scorer, raw, routed["score"]) for train, test in splits]
         # the path on all examples is one job more; BLAS keeps to one thread so that bits do not depend on n_jobs
         with threadpool_limits(1, user_api="blas"):
-            whole, *folds = Parallel(
-                n_jobs=self.n_jobs, prefer=self._workplace(rows, encoded[1], len(splits)), mmap_mode="c"
-            )([delayed(worker._whole)(problem), *jobs])
+            whole, *folds = Parallel(n_jobs=self.n_jobs, prefer=self._workplace(encoded, len(splits)), mmap_mode="c")(
+                [delayed(worker._whole)(problem), *jobs]
+            )
         paths = [path for path, _ in folds]
         warn_unconverged(type(self).__name__, [whole, *paths], stacklevel=6)
         scores = np.array([score for _, score in folds])
@@ -137,13 +137,16 @@ class ChoosesAlpha(BaseSparseBoost):
         """The estimator as jobs need it: one thread each, and no callbacks, which see the final fit only."""
         worker = copy.copy(self)
         worker.n_jobs, worker.callbacks = 1, None
+        if isinstance(self.random_state, np.random.RandomState):  # jobs would draw from it in any order
+            worker.random_state = int(self.random_state.randint(np.iinfo(np.int32).max))
         if hasattr(worker, "_skl_callbacks"):
             del worker._skl_callbacks
         return worker
 
-    def _workplace(self, X: Any, target: Array, n_splits: int) -> str:
+    def _workplace(self, encoded: Encoded, n_splits: int) -> str:
         """Threads share the interpreter, which half of a path waits for; processes take a second or two to start."""
-        entries = (X.nnz if sp.issparse(X) else X.size) * (target.shape[1] if target.ndim == 2 else 1)
+        X, target, loss, _ = encoded
+        entries = (X.nnz if sp.issparse(X) else X.size) * loss.n_outputs(target)
         return "processes" if entries * n_splits * self.alphas_.size > WORTH_PROCESSES else "threads"
 
     def _whole(self, problem: Problem) -> SparsePath:

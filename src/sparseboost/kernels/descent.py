@@ -10,7 +10,7 @@ import numpy as np
 
 from sparseboost.kernels.compile import compiled_inside, compiled_sum, compiled_sum_inside
 from sparseboost.kernels.kinds import NO_PENALTY
-from sparseboost.kernels.model_columns import edges, pull, push, spread
+from sparseboost.kernels.model_columns import pull, push, spread
 from sparseboost.kernels.quadratic import quadratic_row, row_decrease
 from sparseboost.kernels.rows import row_value
 
@@ -151,7 +151,9 @@ def _measure(j, free, columns, curve, follows, floor, d):
         spread(x, rows, weight, local, pivot, floor, d)
         if follows is not None:
             _slope, corner, edge = follows
-            edges(x, rows, local, edge[j])
+            for r in range(d.size):
+                edge[j, r] = 0.0
+            pull(x, rows, local, edge[j])
             for r in range(d.size):
                 d[r] = max(d[r] - edge[j, r] * edge[j, r] / corner[r], CONSTANT * d[r])
 

@@ -145,22 +145,3 @@ def push(x, rows, change, weight, local, pivot, pushed, mean):
         _push_dense(x, change, weight, local, pivot, pushed, mean)
     else:
         _push_sparse(x, rows, change, weight, local, pivot, pushed)
-
-
-@compiled_sum_inside
-def edges(x, rows, local, edge):
-    """Curvature between a row and the intercept, where outputs do not depend on each other."""
-    k = edge.size
-    if rows.size == 0:
-        for r in range(k):
-            total, own = 0.0, local[r]
-            for i in range(x.size):
-                total += x[i] * own[i]
-            edge[r] = total
-        return
-    for r in range(k):
-        edge[r] = 0.0
-    for p in range(x.size):
-        own = local[rows[p]]
-        for r in range(k):
-            edge[r] += x[p] * own[r]

@@ -20,7 +20,7 @@ class Following(NamedTuple):
     ----------
     edge : array of shape (n, k, h)
         Hessian between rows and intercept; h is k where outputs depend on each other, and 1 where they do not.
-    inverse : array of shape (k, k) or (1, 1, k)
+    inverse : array of shape (k, k) or (k,)
         Inverse of the Hessian of the intercept, or of its diagonal.
     slope : array of shape (k,)
         Gradient in the intercept.
@@ -35,14 +35,14 @@ class Following(NamedTuple):
         """From the Hessian's last rows; `ridge` is a share of the diagonal that keeps the inverse bounded."""
         if edge.shape[2] == 1:
             floor = ridge * corner.max(initial=0.0) + np.finfo(float).tiny
-            return cls(edge, 1.0 / np.maximum(corner.reshape(1, 1, -1), floor), slope)
+            return cls(edge, 1.0 / np.maximum(corner.ravel(), floor), slope)
         # a constant added to all outputs changes nothing; holding it makes the rest invertible and touches nothing else
         size = np.diag(corner).max(initial=0.0) + np.finfo(float).tiny
         return cls(edge, np.linalg.inv(corner + size * (1.0 + ridge * np.eye(corner.shape[0]))), slope)
 
     def _pulled(self, push: Array) -> Array:
         """The inverse times a vector of the intercept."""
-        return self.inverse[0, 0] * push if self.inverse.ndim == 3 else self.inverse @ push
+        return self.inverse * push if self.inverse.ndim == 1 else self.inverse @ push
 
     @property
     def gain(self) -> float:
@@ -52,11 +52,11 @@ class Following(NamedTuple):
     def gradient(self, gradient: Array) -> Array:
         """Gradient in the rows when the intercept follows."""
         moved = self._pulled(self.slope)
-        return gradient - (self.edge[..., 0] * moved if self.inverse.ndim == 3 else self.edge @ moved)
+        return gradient - (self.edge[..., 0] * moved if self.inverse.ndim == 1 else self.edge @ moved)
 
     def change(self, rows: Array) -> Array:
         """Move of the intercept when the rows have moved by this much."""
-        if self.inverse.ndim == 3:
+        if self.inverse.ndim == 1:
             return -self._pulled(self.slope + (self.edge[..., 0] * rows).sum(axis=0))
         return -self._pulled(self.slope + np.einsum("jru,jr->u", self.edge, rows))
 
@@ -64,6 +64,6 @@ class Following(NamedTuple):
         """Hessian of the rows when the intercept follows, from that when it stays, of shape (n, k, h, n)."""
         n, k, h, _ = gram.shape
         if h == 1:
-            return gram - (self.edge * self.inverse.reshape(1, k, 1))[..., None] * self.edge[..., 0].T[:, None, :]
+            return gram - (self.edge * self.inverse[:, None])[..., None] * self.edge[..., 0].T[:, None, :]
         flat = self.edge.reshape(n * k, k)
         return gram - ((flat @ self.inverse) @ flat.T).reshape(n, k, n, k).transpose(0, 1, 3, 2)
