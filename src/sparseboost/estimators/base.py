@@ -51,8 +51,8 @@ Array = np.ndarray
 
 LIBRARIES = ("sparseboost", "sklearn", "contextlib")
 REMEDIES = {
-    "max_rounds": "raise max_rounds, tol or alpha",
-    "time_budget": "raise time_budget, tol or alpha",
+    "max_rounds": "raise max_rounds or tol, or penalise more",
+    "time_budget": "raise time_budget or tol, or penalise more",
     "stalled": "raise tol",
 }
 
