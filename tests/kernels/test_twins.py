@@ -159,7 +159,7 @@ def test_correlate_fills_exactly_its_range_of_columns(k, index, dtype, rng):
     X = features(25, 9, rng, sparse=True).astype(dtype)
     force_ = rng.normal(size=(25, k))
     out = np.full((9, k), 7.0)
-    columns.correlate(X.data, X.indices.astype(index), X.indptr.astype(index), force_, out, 2, 6)
+    columns.correlate(X.data, X.indices.astype(index), X.indptr.astype(index), None, force_, out, 2, 6)
     np.testing.assert_allclose(out[2:6], (X.astype(np.float64).T @ force_)[2:6], rtol=1e-12, atol=1e-14)
     assert np.all(out[[0, 1, 6, 7, 8]] == 7.0)
 

@@ -84,6 +84,9 @@ def test_hessian_of_the_weights(case: LossCase, sparse: bool) -> None:
         np.testing.assert_allclose(found, truth, atol=1e-5 * np.abs(truth).max())
     assert np.all(cache.known(problem, part, local))
     assert not np.any(cache.known(problem, part, 2.0 * local))
+    few = np.array([1, 0, 3])  # of four: sparse columns are stored by rows whole; of all eight they are not
+    alone = GramCache().hessian(problem, everything, np.searchsorted(everything.keys, part.keys[few]), local)
+    np.testing.assert_allclose(alone, GramCache().hessian(problem, part, few, local), atol=1e-12)
 
 
 @pytest.mark.parametrize("coupled", [False, True])

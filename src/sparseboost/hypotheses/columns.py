@@ -49,7 +49,7 @@ class Columns:
         if not sp.issparse(self.matrix):
             return np.asarray(self.matrix.T @ force)
         X, out = self.matrix, np.empty((self.size, force.shape[1]))
-        kernels.columns.correlate(X.data, X.indices, X.indptr, np.ascontiguousarray(force), out, 0, self.size)
+        kernels.columns.correlate(X.data, X.indices, X.indptr, None, np.ascontiguousarray(force), out, 0, self.size)
         return out
 
     def split_correlate(self, up: Array, down: Array) -> tuple[Array, Array]:

@@ -100,7 +100,7 @@ class FeatureDictionary(BlockDictionary):
             X, force = self.X, np.ascontiguousarray(force)
 
             def by_entries(part: slice) -> None:
-                kernels.columns.correlate(X.data, X.indices, X.indptr, force, out, part.start, part.stop)
+                kernels.columns.correlate(X.data, X.indices, X.indptr, None, force, out, part.start, part.stop)
 
             self.in_threads(by_entries, self.parts(self.size))
         elif self.X.dtype == np.float64 or self.X.flags.f_contiguous:
@@ -121,9 +121,8 @@ class FeatureDictionary(BlockDictionary):
         if not sp.issparse(self.X):
             return super().correlate_some(keys, force)
         out = np.empty((keys.size, force.shape[1]))
-        kernels.columns.correlate_some(
-            self.X.data, self.X.indices, self.X.indptr, keys, np.ascontiguousarray(force), out
-        )
+        X, force = self.X, np.ascontiguousarray(force)
+        kernels.columns.correlate(X.data, X.indices, X.indptr, keys, force, out, 0, keys.size)
         return out
 
     def lengths(self) -> Array:

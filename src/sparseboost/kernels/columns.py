@@ -4,38 +4,36 @@ from __future__ import annotations
 
 import math
 
-from sparseboost.kernels.compile import compiled_inside, compiled_sum
+import numpy as np
+
+from sparseboost.kernels.compile import compiled, compiled_sum
+
+# Sums over sparse entries are compiled in the order written, and their indices are unsigned: gathering examples into
+# vectors takes longer than loading them one by one, and so does asking whether an index counts from the end.
 
 
-@compiled_inside
-def _correlate_column(data, indices, start, stop, force, out):
+@compiled
+def correlate(data, indices, indptr, keys, force, out, first, last):
+    """out[c] = Σ_i x_ij force[i] of sparse columns j = keys[c], or j = c where `keys` is None, for first ≤ c < last."""
     k = force.shape[1]
-    if k == 1:
-        total = 0.0
-        for p in range(start, stop):
-            total += data[p] * force[indices[p], 0]
-        out[0] = total
-        return
-    for r in range(k):
-        out[r] = 0.0
-    for p in range(start, stop):
-        x, line = data[p], force[indices[p]]
+    alone, sums = force[:, 0], np.empty(k)
+    for c in range(first, last):
+        j = c if keys is None else keys[c]
+        start, stop = np.uint64(indptr[j]), np.uint64(indptr[j + 1])
+        if k == 1:
+            total = 0.0
+            for p in range(start, stop):
+                total += data[p] * alone[np.uint64(indices[p])]
+            out[c, 0] = total
+            continue
         for r in range(k):
-            out[r] += x * line[r]
-
-
-@compiled_sum
-def correlate(data, indices, indptr, force, out, first, last):
-    """out[j] = Σ_i x_ij force[i] for sparse columns first ≤ j < last."""
-    for j in range(first, last):
-        _correlate_column(data, indices, indptr[j], indptr[j + 1], force, out[j])
-
-
-@compiled_sum
-def correlate_some(data, indices, indptr, keys, force, out):
-    """out[p] = Σ_i x_ij force[i] for sparse columns j = keys[p]."""
-    for p in range(keys.size):
-        _correlate_column(data, indices, indptr[keys[p]], indptr[keys[p] + 1], force, out[p])
+            sums[r] = 0.0
+        for p in range(start, stop):
+            x, line = data[p], force[np.uint64(indices[p])]
+            for r in range(k):
+                sums[r] += x * line[r]
+        for r in range(k):
+            out[c, r] = sums[r]
 
 
 @compiled_sum

@@ -116,9 +116,11 @@ def _move(j, free, change, columns, gram, curve, follows, pushed, shift):
     if gram is not None:
         _push_slope(gram, j, change, pushed)
     if columns is not None:
-        weight, local, pivot, mean = curve
+        weight, local, pivot, mean, rounded = curve
         x, rows = _column(j, free, columns)
-        push(x, rows, change, weight, local, pivot, pushed, mean)
+        for r in range(change.size):
+            rounded[r] = change[r]
+        push(x, rows, rounded, weight, local, pivot, pushed, mean)
     if follows is not None:
         _slope, corner, edge = follows
         for r in range(change.size):
@@ -147,7 +149,7 @@ def _measure(j, free, columns, curve, follows, floor, d):
     """The diagonal of one row, where no Hessian says it."""
     if columns is not None:
         x, rows = _column(j, free, columns)
-        weight, local, pivot, _mean = curve
+        weight, local, pivot, _mean, _rounded = curve
         spread(x, rows, weight, local, pivot, floor, d)
         if follows is not None:
             _slope, corner, edge = follows
@@ -301,7 +303,8 @@ def descend(
         ones, nobody = np.ones(weight.size if free >= 0 else 0, data.dtype), np.empty(0, np.int32)
         everyone = nobody if indices is None else np.arange(ones.size, dtype=np.int32)
         full_columns = data, nobody if indices is None else indices, indptr, ones, everyone
-        full_curve = weight, local, pivot, np.empty(weight.size if indices is None else 0)
+        own, many = local.dtype, weight.size if indices is None else 0
+        full_curve = weight.astype(own, copy=False), local, pivot, np.empty(many, own), np.empty(coef.shape[1], own)
         pushed = np.empty_like(local)
     moved = np.empty(coef.shape[1])
     total, done = _sweeps(

@@ -1,10 +1,13 @@
 """One column in the quadratic model of a Newton step: what the scores pull it by, and what it pushes them by.
 
 Columns come as in `kernels.sweeps`: numbers `x` and the examples `rows` they belong to, none for a dense column. The
-curvature `local`, `weight` and `pivot` are those of `kernels.descent.descend`.
+curvature `local`, `weight` and `pivot` are those of `kernels.descent.descend`. What is pushed has the digits of
+`local`, and so must everything that makes it: converting numbers takes longer than multiplying them.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from sparseboost.kernels.compile import compiled_inside, compiled_sum_inside
 
@@ -22,11 +25,11 @@ def pull(x, rows, pushed, force):
     elif k == 1:
         total = 0.0
         for p in range(x.size):
-            total += x[p] * pushed[rows[p], 0]
+            total += x[p] * pushed[np.uint32(rows[p]), 0]
         force[0] += total
     else:
         for p in range(x.size):
-            line = pushed[rows[p]]
+            line = pushed[np.uint32(rows[p])]
             for r in range(k):
                 force[r] += x[p] * line[r]
 
@@ -34,6 +37,7 @@ def pull(x, rows, pushed, force):
 @compiled_sum_inside
 def _spread_dense(x, weight, local, pivot, floor, d):
     """`spread` of a dense column."""
+    floor, one = local.dtype.type(floor), local.dtype.type(1.0)
     for r in range(d.size):
         total, own = 1e-300, local[r]
         if pivot.size == 0:
@@ -41,11 +45,11 @@ def _spread_dense(x, weight, local, pivot, floor, d):
                 total += x[i] * x[i] * (own[i] + floor)
         elif pivot[0] < 0:
             for i in range(x.size):
-                total += 2.0 * (x[i] * x[i] * weight[i] * (own[i] * (1.0 - own[i]) + floor))
+                total += x[i] * x[i] * weight[i] * (own[i] * (one - own[i]) + floor)
         else:
             for i in range(x.size):
-                total += 2.0 * (x[i] * x[i] * weight[i] * (own[i] + floor))
-        d[r] = total
+                total += x[i] * x[i] * weight[i] * (own[i] + floor)
+        d[r] = total if pivot.size == 0 else 2.0 * total
 
 
 @compiled_sum_inside
@@ -55,7 +59,7 @@ def _spread_sparse(x, rows, weight, local, pivot, floor, d):
     for r in range(k):
         d[r] = 1e-300
     for p in range(x.size):
-        i = rows[p]
+        i = np.uint32(rows[p])
         own, square = local[i], x[p] * x[p]
         if pivot.size == 0:
             for r in range(k):
@@ -103,7 +107,7 @@ def _push_dense(x, change, weight, local, pivot, pushed, mean):
             line[i] += x[i] * weight[i] * own[i] * (one - mean[i])
     if pivot[0] >= 0:
         for i in range(x.size):
-            total = 0.0
+            total = local.dtype.type(0.0)
             for r in range(k):
                 total += local[r, i] * (change[r] - mean[i])
             pushed[pivot[i], i] -= x[i] * weight[i] * total
@@ -115,24 +119,25 @@ def _push_sparse(x, rows, change, weight, local, pivot, pushed):
     k = change.size
     if k == 1:
         for p in range(x.size):
-            pushed[rows[p], 0] += local[rows[p], 0] * (x[p] * change[0])
+            i = np.uint32(rows[p])
+            pushed[i, 0] += local[i, 0] * (x[p] * change[0])
         return
     for p in range(x.size):
-        i = rows[p]
+        i = np.uint32(rows[p])
         line, own = pushed[i], local[i]
         if pivot.size == 0:
             for r in range(k):
                 line[r] += own[r] * (x[p] * change[r])
         elif pivot[i] < 0:
-            centre = 0.0
+            centre, size = local.dtype.type(0.0), x[p] * weight[i]
             for r in range(k):
                 centre += own[r] * change[r]
             for r in range(k):
-                line[r] += x[p] * weight[i] * own[r] * (change[r] - centre)
+                line[r] += size * own[r] * (change[r] - centre)
         else:
-            centre, total = change[pivot[i]], 0.0
+            centre, total, size = change[pivot[i]], local.dtype.type(0.0), x[p] * weight[i]
             for r in range(k):
-                part = x[p] * weight[i] * own[r] * (change[r] - centre)
+                part = size * own[r] * (change[r] - centre)
                 line[r] += part
                 total += part
             line[pivot[i]] -= total

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
+from sparseboost.hypotheses import Columns
 
 Array = np.ndarray
 
@@ -75,11 +76,13 @@ class Panel:
     def _sparse(
         ensemble: Ensemble, every: Array, first: int, groups: Iterator[tuple[Array | None, Array]]
     ) -> Iterator[list[Array]]:
+        whole, size = ensemble.columns, 1 + every.size
         place = np.full(ensemble.size, -1)
         place[every] = 1 + np.arange(every.size)
-        size = 1 + every.size
+        if 2 * every.size < ensemble.size:  # storing all of them by rows would take longer than the products
+            whole, place, every = Columns(whole.matrix[:, every]), 1 + np.arange(every.size), np.arange(every.size)
         for rows, weights in groups:
-            columns = ensemble.columns if rows is None else ensemble.columns.rows(rows)
+            columns = whole if rows is None else whole.rows(rows)
             edges, total = columns.correlate(weights)[every], weights.sum(axis=0)
             blocks = []
             for t, weight in enumerate(np.ascontiguousarray(weights.T)):
