@@ -49,6 +49,12 @@ class Ensemble:
         """Keys, coef and intercept, free of the training data."""
         return self.keys, self.coef, self.intercept
 
+    @property
+    def busy(self) -> Stage:
+        """The stage without hypotheses that have no weight."""
+        mask = np.any(self.coef != 0, axis=1)
+        return self.keys[mask], self.coef[mask], self.intercept
+
     def score(self) -> Array:
         """Scores on the training data, shape (m, k)."""
         return self.columns.dot(self.coef) + self.intercept

@@ -190,9 +190,13 @@ class Problem:
         lower = self.lower_bound(dual, found.violation, found.correlation)
         return Survey(self.objective(ensemble, score), lower, found)
 
-    def restricted_gap(self, ensemble: Ensemble, score: Array) -> float:
-        """Gap of the problem that has only the active hypotheses."""
-        return self.loss_value(score) + self.penalty_value(ensemble) - self.restricted_bound(ensemble, score)
+    def restricted_gap(self, ensemble: Ensemble, score: Array, gradient: Array | None = None) -> float:
+        """Gap of the problem that has only the active hypotheses, whose gradient may be known already."""
+        upper = self.loss_value(score) + self.penalty_value(ensemble)
+        if gradient is None or self.fit_intercept or self.driving_loss is not self.loss:
+            return upper - self.restricted_bound(ensemble, score)
+        violation = float(self.penalty.violation(gradient, ensemble.cost).max(initial=0.0))
+        return upper - self.lower_bound(self.dual_point(score), violation, gradient, ensemble)
 
     def restricted_bound(self, ensemble: Ensemble, score: Array, dual: Array | None = None) -> float:
         """Lower bound of the problem that has only the active hypotheses."""

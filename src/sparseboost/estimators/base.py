@@ -199,7 +199,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
             )
         finally:
             monitor.close()
-        for name, value in self._weights(solution.ensemble.stage, problem).items():
+        for name, value in self._weights(solution.stage, problem).items():
             setattr(self, name, value)
         self._stages = stages
         met = np.unique(np.concatenate([keys for keys, _, _ in stages]))

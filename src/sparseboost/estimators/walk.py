@@ -60,7 +60,7 @@ def _restarted(
     for problem in problems:
         started = monitor.seconds
         found = minimize(problem, solver, tol=tol, max_rounds=max_rounds, monitor=monitor, warm=stage)
-        stage = found.ensemble.stage
+        stage = found.stage
         if found.reason in ("callback", "time_budget"):
             max_rounds = 0  # what is left is certified as it is
         seconds = monitor.seconds - started

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sparseboost import kernels
+from sparseboost.hypotheses.room import Room
 
 Array = np.ndarray
 
@@ -19,6 +20,8 @@ class Columns:
     """Columns h_j(x_i) in double precision, with the sums over examples that updates need."""
 
     matrix: Any  # ndarray in column order, or csc_array
+    _room: Room | None = field(default=None, repr=False, compare=False)  # where the matrix begins
+    _rounded_room: Room | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -38,7 +41,12 @@ class Columns:
     @cached_property
     def rounded(self) -> Array:
         """The data of `flat` in single precision: half the memory to go through."""
-        return self.flat[0].astype(np.float32)
+        if self._room is None or self._rounded_room is None:
+            return self.flat[0].astype(np.float32)
+        room, done = self._rounded_room, self._rounded_room.filled
+        if done < self.size:  # each column is converted once
+            room.next(self.size - done)[:] = self.matrix[:, done:].T
+        return room.lines[: self.size].reshape(-1)
 
     def dot(self, coef: Array) -> Array:
         """Scores Σ_j h_j(x_i) coef_j, shape (m, k)."""
@@ -98,10 +106,12 @@ class Columns:
             return other
         if sp.issparse(self.matrix):
             return Columns(sp.hstack([self.matrix, other.matrix], format="csc"))
-        merged = np.empty((self.matrix.shape[0], self.size + other.size), order="F")
-        merged[:, : self.size] = self.matrix
-        merged[:, self.size :] = other.matrix
-        return Columns(merged)
+        room, rounded = self._room, self._rounded_room
+        if room is None or not room.fits(self.size, other.size):
+            room = Room(self.matrix.T, other.size, np.float64)
+            rounded = Room(self.matrix.T[:0], len(room.lines), np.float32)
+        room.next(other.size)[:] = other.matrix.T
+        return Columns(room.lines[: room.filled].T, room, rounded)
 
     def keep(self, mask: Array) -> Columns:
         """The columns where `mask` is True."""

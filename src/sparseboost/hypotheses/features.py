@@ -127,8 +127,9 @@ class FeatureDictionary(BlockDictionary):
 
     def lengths(self) -> Array:
         out = np.empty(self.size)
-        if sp.issparse(self.X):
-            kernels.columns.lengths(self.X.data, self.X.indptr, out)
+        if sp.issparse(self.X) or (self.X.flags.f_contiguous and self.X.dtype in (np.float32, np.float64)):
+            data, _, indptr = Columns(self.X).flat
+            kernels.columns.lengths(data, indptr, out)
             return out
         for part in self.parts(self.size):
             block = self.X[:, part]

@@ -33,8 +33,8 @@ class Pricing:
         `lengths` finds the norms of the columns; it is asked once.
         """
         self._searches += 1
-        # the first two searches are far apart, and lengths cost a pass over the data
-        if self._searches <= 2 or self._bound.size < FEWEST or self._dual_norm != dual_norm:
+        # the first searches are far apart, and lengths cost a pass over the data
+        if self._searches <= 3 or self._bound.size < FEWEST or self._dual_norm != dual_norm:
             return None
         if self._lengths is None:
             self._lengths = lengths()

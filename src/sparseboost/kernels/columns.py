@@ -8,6 +8,7 @@ import numpy as np
 
 from sparseboost.kernels.compile import compiled, compiled_sum
 
+TINY = float(np.finfo(float).tiny)
 # Sums over sparse entries are compiled in the order written, and their indices are unsigned: gathering examples into
 # vectors takes longer than loading them one by one, and so does asking whether an index counts from the end.
 
@@ -44,6 +45,22 @@ def lengths(data, indptr, out):
         for p in range(indptr[j], indptr[j + 1]):
             total += float(data[p]) * data[p]
         out[j] = math.sqrt(total)
+
+
+@compiled_sum
+def condense(lines, which, out, centre, scale):
+    """out[p] = (x_j − centre_p) / scale_p, at most one in size, for dense columns x_j = lines[j] with j = which[p]."""
+    m = lines.shape[1]
+    for p in range(which.size):
+        x, line, total, most = lines[which[p]], out[p], 0.0, TINY
+        for i in range(m):
+            total += x[i]
+        mean = total / m
+        for i in range(m):
+            most = max(most, abs(x[i] - mean))
+        centre[p], scale[p] = mean, most
+        for i in range(m):
+            line[i] = (x[i] - mean) / most
 
 
 @compiled_sum

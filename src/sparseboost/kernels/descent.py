@@ -23,13 +23,20 @@ PATIENCE = 2  # times that a row may stay zero before its column is not looked a
 @compiled_sum_inside
 def _push_slope(gram, j, change, slope):
     """Add what the Hessian makes of the change of a row to the slopes of all rows."""
-    n, flat = gram.shape[0], slope.reshape(slope.size)
+    n = gram.shape[0]
     coupled = gram.shape[1] > 1 and gram.shape[2] > n
     for r in range(change.size):
-        if change[r] != 0.0:
-            line = gram[j, r if gram.shape[1] > 1 else 0]
-            part = flat if coupled else flat[r * n : r * n + n]
-            for p in range(part.size):
+        if change[r] == 0.0:
+            continue
+        line = gram[j, r if gram.shape[1] > 1 else 0]
+        if coupled:
+            for s in range(slope.shape[0]):
+                part, some = slope[s], line[s * n : s * n + n]
+                for p in range(n):
+                    part[p] += change[r] * some[p]
+        else:
+            part = slope[r]
+            for p in range(n):
                 part[p] += change[r] * line[p]
 
 

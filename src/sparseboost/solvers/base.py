@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,8 @@ class Solver(ABC):
 class Solution:
     """Where a solver stopped, and why."""
 
-    ensemble: Ensemble
+    left: Ensemble  # as the last round left it
+    prunes: bool  # whether hypotheses without weight do not belong to the model
     objective: float
     gap: float
     target: float
@@ -78,6 +80,16 @@ class Solution:
     n_rounds: int
     history: list[Record]
     violation: float = 0.0  # the largest dual norm over cost; at most alpha at the optimum
+
+    @cached_property
+    def ensemble(self) -> Ensemble:
+        """The model with its columns, which are copied if some go."""
+        return self.left.prune() if self.prunes else self.left
+
+    @property
+    def stage(self) -> Stage:
+        """The model without its data."""
+        return self.left.busy if self.prunes else self.left.stage
 
 
 @dataclass(frozen=True)
@@ -159,11 +171,10 @@ def minimize(
     with one_blas_thread():
         course = _Minimization(problem, solver, tol, max_rounds, stages)
         state, look, reason, rounds = run(course, solver.init(problem, warm), max_rounds, monitor)
-    ensemble = state.ensemble.prune() if problem.penalty.zeroes_blocks else state.ensemble
-    survey = look.found
+    survey, prunes = look.found, problem.penalty.zeroes_blocks
     return Solution(
-        ensemble, survey.objective, survey.gap, look.target, look.converged, reason, rounds, monitor.history,
-        survey.candidates.violation,
+        state.ensemble, prunes, survey.objective, survey.gap, look.target, look.converged, reason, rounds,
+        monitor.history, survey.candidates.violation,
     )  # fmt: skip
 
 
@@ -186,7 +197,7 @@ class _Minimization(Course):
             self.best_lower = max(self.best_lower, survey.lower_bound)
             survey = replace(survey, lower_bound=self.best_lower)
         if self.stages is not None:
-            self.stages.append(state.ensemble.stage)
+            self.stages.append(state.ensemble.busy if self.problem.penalty.zeroes_blocks else state.ensemble.stage)
         record = {
             "objective": survey.objective,
             "gap": survey.gap,

@@ -121,10 +121,16 @@ class Corrector(ABC):
     ----------
     takes_kinks : bool
         Whether it works on a non-smooth loss itself, not on smooth ones that come close.
+    idle : float
+        Which share of the active hypotheses may have no weight before those are dropped: that copies all others.
+    inner : float
+        Share of the gap that is worth leaving to the active hypotheses as long as others wait to enter.
     """
 
     name: str
     takes_kinks: bool = False
+    idle: float = 0.0
+    inner: float = 0.1
 
     @abstractmethod
     def check(self, problem: Problem) -> None:

@@ -16,7 +16,7 @@ from sparseboost.solvers.correction import Corrected, Correction, Corrector
 
 Array = np.ndarray
 FEWEST_INDUCED = 10
-INNER_FRACTION = 0.1
+SMOOTHING_FRACTION = 0.1
 
 
 class Boosting(Solver):
@@ -66,7 +66,7 @@ class Boosting(Solver):
         problem = self._smoothing(state.problem, survey, target)
         before = state.ensemble
         candidates = self._affordable(before, problem, survey.candidates.keys)
-        inner = target * 0.5 if candidates.size == 0 else max(target * 0.5, survey.gap * INNER_FRACTION)
+        inner = target * 0.5 if candidates.size == 0 else max(target * 0.5, survey.gap * self.correction.inner)
         ensemble = before.extend(problem.dictionary, candidates)
         inducing = True
         if self.corrective is False:
@@ -79,15 +79,17 @@ class Boosting(Solver):
         # Where the dual point is not unique, a hypothesis without weight may hold it in place: dropped, it would come
         # back round after round. It goes only if the objective fell, which cannot happen for ever.
         holds = found.dual is not None and found.bound <= 0.5 * target
-        kept = found.ensemble.prune() if problem.penalty.zeroes_blocks and not holds else found.ensemble
-        new = int(np.isin(kept.keys, before.keys, invert=True).sum())
+        kept = found.ensemble
+        if problem.penalty.zeroes_blocks and not holds and kept.size - kept.support > self.correction.idle * kept.size:
+            kept = kept.prune()
+        had, has = before.busy[0], kept.busy[0]
         return State(
             kept,
             found.score,
             problem,
             inducing=inducing,
-            added=new,
-            pruned=before.size + new - kept.size,
+            added=int(np.isin(has, had, invert=True).sum()),
+            pruned=int(np.isin(had, has, invert=True).sum()),
             bound=found.bound,
             stalled=found.stalled and problem is state.problem,
             dual=found.dual,
@@ -139,7 +141,7 @@ class Boosting(Solver):
         """A non-smooth loss is replaced by one within a fraction of the gap that is left to close."""
         if problem.loss.smooth or self.correction.takes_kinks:
             return problem
-        width = max(target * 0.5, survey.gap * INNER_FRACTION)
+        width = max(target * 0.5, survey.gap * SMOOTHING_FRACTION)
         smoothed = problem.smoothed(width)
         return problem if smoothed.driving_loss == problem.driving_loss else smoothed
 

@@ -18,6 +18,7 @@ from sparseboost.solvers.quadratic_model import Aim, QuadraticModel
 
 Array = np.ndarray
 MOST_STEPS = 20
+MOST_INDUCED, INDUCED_ENTRIES = 100, 2000  # rows, and weights, that the first round takes in: too few cost rounds
 SMALLEST_STEP = 1e-6
 ROUNDING = 1e-13
 SLOW = 0.1  # share of the last step's promise: Newton's method does better
@@ -43,6 +44,8 @@ class Newton(Corrector):
     """
 
     name = "newton"
+    idle = 0.3  # steps leave out rows that are zero and want to stay so
+    inner = 0.3
 
     def __init__(self) -> None:
         self._cache, self._constant = GramCache(), ConstantGram()
@@ -59,6 +62,9 @@ class Newton(Corrector):
 
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
         return problem.steepness(keys, correlation)
+
+    def appetite(self, problem: Problem) -> int:
+        return max(1, min(MOST_INDUCED, INDUCED_ENTRIES // problem.n_outputs))
 
     def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
         if ensemble.size == 0 and not problem.fit_intercept:
@@ -85,7 +91,7 @@ class Newton(Corrector):
             gradient = model.gradient(point.force)
             lost = aim.promise <= ROUNDING * abs(point.objective)
             if lost or _least_gap(problem, point.ensemble, gradient) <= target:
-                last_gap, gap = gap, problem.restricted_gap(point.ensemble, point.score)
+                last_gap, gap = gap, problem.restricted_gap(point.ensemble, point.score, gradient)
                 # below the rounding of the objective the gap is the only thing that still shows progress
                 stalled = lost and model.blind and gap > 0.9 * last_gap
                 model.blind = lost

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Columns
+from sparseboost.hypotheses.room import Room
 
 Array = np.ndarray
 
@@ -23,7 +24,7 @@ class Panel:
 
     def __init__(self, dtype: type = np.float64) -> None:
         self._keys = np.empty(0, dtype=np.int64)
-        self._values: Array = np.empty((0, 0), dtype)
+        self._dtype, self._room = dtype, Room(np.empty((0, 0)), 0, dtype)
         self._scale = self._centre = np.empty(0)
 
     def products(
@@ -37,13 +38,12 @@ class Panel:
             yield from self._sparse(ensemble, every, first, groups)
             return
         kept = self._places(ensemble, every)
-        values = np.ones((1 + kept.size, ensemble.columns.matrix.shape[0]), self._values.dtype)
-        if kept.size:
-            values[1:] = self._values[kept]
+        values = self._room.lines[: kept.size]
+        if not np.array_equal(kept, np.arange(kept.size)):
+            values = self._room.lines[kept]
         for rows, weights in groups:
             part = values if rows is None else values.take(rows, axis=1)
-            by_weight = np.ascontiguousarray(weights.T, dtype=values.dtype)
-            yield [(part * weight) @ part[first:].T for weight in by_weight]
+            yield [_block(part, weight, first) for weight in np.ascontiguousarray(weights.T, dtype=values.dtype)]
 
     def scales(self, ensemble: Ensemble, every: Array) -> tuple[Array, Array] | None:
         """Scale and centre of columns at these places of the ensemble; None where they are used as they are."""
@@ -53,22 +53,21 @@ class Panel:
         return self._scale[kept], self._centre[kept]
 
     def _places(self, ensemble: Ensemble, every: Array) -> Array:
-        """Where columns are kept; new ones are prepared and those no longer active dropped."""
+        """Where columns are kept; new ones are prepared, and those no longer active dropped when there is no room."""
         keys = ensemble.keys[every]
         place = places(keys, self._keys)
         new = every[place < 0]
         if new.size:
-            kept = places(self._keys, ensemble.keys) >= 0
-            fresh = ensemble.columns.matrix.T[new]
-            centre = fresh.mean(axis=1)
-            fresh -= centre[:, None]
-            scale = np.maximum(np.maximum(fresh.max(axis=1), -fresh.min(axis=1)), np.finfo(float).tiny)
-            fresh /= scale[:, None]
-            old = self._values[kept].reshape(-1, fresh.shape[1])
-            self._values = np.concatenate([old, fresh.astype(self._values.dtype)])
-            self._keys = np.concatenate([self._keys[kept], ensemble.keys[new]])
-            self._scale = np.concatenate([self._scale[kept], scale])
-            self._centre = np.concatenate([self._centre[kept], centre])
+            matrix = ensemble.columns.matrix
+            if not self._room.fits(self._keys.size, new.size):
+                kept = places(self._keys, ensemble.keys) >= 0
+                old = self._room.lines[: kept.size][kept].reshape(-1, len(matrix))
+                self._room = Room(old, new.size, self._dtype)
+                self._keys, self._scale, self._centre = self._keys[kept], self._scale[kept], self._centre[kept]
+            centre, scale = np.empty((2, new.size))
+            kernels.columns.condense(matrix.T, new, self._room.next(new.size), centre, scale)
+            self._keys = np.concatenate([self._keys, ensemble.keys[new]])
+            self._scale, self._centre = np.concatenate([self._scale, scale]), np.concatenate([self._centre, centre])
             place = places(keys, self._keys)
         return place
 
@@ -94,6 +93,21 @@ class Panel:
                     block[1:, 0] = edges[:, t]
                 blocks.append(block)
             yield blocks
+
+
+def _block(part: Array, weight: Array, first: int) -> Array:
+    """Weighted products of (ones, *part) with those from `first` on."""
+    n, edge = len(part), part @ weight
+    block = np.empty((1 + n, 1 + n - first), part.dtype)
+    if first > 1 or weight.min(initial=0.0) < 0.0:
+        block[1:, max(1 - first, 0) :] = (part * weight) @ part[max(first - 1, 0) :].T
+    else:
+        root = part * np.sqrt(weight)
+        block[1:, 1 - first :] = root @ root.T  # BLAS sees the symmetry, and does half the work
+    block[0] = np.append(weight.sum(), edge)[first:]
+    if first == 0:
+        block[1:, 0] = edge
+    return block
 
 
 def places(keys: Array, among: Array) -> Array:
