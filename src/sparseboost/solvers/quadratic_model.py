@@ -22,7 +22,7 @@ GRAM_SWEEPS, BLIND_SWEEPS = 1000, 100
 GRAM_FRACTION = 1e-3
 TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
 LARGEST_HESSIAN, SMALL_HESSIAN = 10_000_000, 1_000_000  # entries
-GRAM_SWEEP, DENSE_SWEEP = 0.4, 1.0  # nanoseconds per entry of a matrix of products, or of dense columns
+GRAM_SWEEP = 0.4  # nanoseconds per entry of a matrix of products
 RIDGE: dict[type, float] = {np.float32: 1e-6, np.float64: 1e-12}  # share of the diagonal, by the digits of a Hessian
 FLOOR = 1e-12  # of the curvature, as a share of the largest, where it vanishes
 
@@ -107,11 +107,13 @@ class QuadraticModel:
         sparse = sp.issparse(matrix)
         entries = (matrix.nnz if sparse else m * self.columns.size) / max(self.columns.size, 1)
         if sparse:
-            sweep = n * entries * (1.0 if k == 1 else 2.5 * k if loss.multiclass else k)
-            build = 1.5 * products * new * n * entries * entries / m
+            sweep = n * entries * (6.0 + 0.6 * k if loss.multiclass else 2.0 + 0.5 * k)
+            build = 3.0 * products * new * n * entries * entries / m
         else:
-            sweep = n * m * k * DENSE_SWEEP * (2.0 if loss.multiclass else 1.0)
-            build = 0.03 * products * new * n * m
+            slow = 1.0 if self.digits is np.float32 else 2.0
+            sweep = slow * n * m * k * (0.5 if loss.multiclass else 0.35)
+            symmetric = new == n and not loss.multiclass
+            build = slow * products * n * m * (1.0 + new * (0.013 if symmetric else 0.026)) if new else 0.0
         self.most_sweeps = int(np.clip(build / max(sweep, 1.0), FEWEST_SWEEPS, COLUMN_SWEEPS))
         return build + self.sweeps * GRAM_SWEEP * size * (k if loss.quadratic else 1) <= self.sweeps * sweep
 
