@@ -83,6 +83,10 @@ class Ensemble:
             coef=self.coef[mask],
         )
 
+    def tidy(self, idle: float) -> Ensemble:
+        """Drop the hypotheses whose row is exactly zero if they are more than this share."""
+        return self.prune() if self.size - self.support > idle * self.size else self
+
     def prune(self) -> Ensemble:
         """Drop the hypotheses whose row is exactly zero."""
         return self.keep(np.any(self.coef != 0, axis=1))

@@ -74,7 +74,11 @@ def test_products_at_an_old_curvature_are_renewed_before_a_step_is_given_up(monk
     found = newton.run(problem, ensemble, ensemble.score(), 1e-9, Monitor())
     assert given_up
     assert not found.stalled
-    assert problem.restricted_gap(found.ensemble, found.score) <= 1e-9
+    gap = problem.restricted_gap(found.ensemble, found.score)
+    assert gap <= 1e-9
+    force = problem.weight[:, None] * problem.loss.gradient(problem.y, found.score)
+    known = problem.restricted_gap(found.ensemble, found.score, found.ensemble.columns.correlate(force))
+    assert known == pytest.approx(gap, rel=1e-9, abs=1e-16)
 
 
 def test_an_example_far_on_the_wrong_side_does_not_hold_up_the_others(rng: np.random.Generator) -> None:

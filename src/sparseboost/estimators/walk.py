@@ -177,10 +177,10 @@ class Sequential:
 
     def _solve(self, trials: list[_Trial]) -> None:
         """Correct and certify until every trial has its gap, or cannot get nearer to it."""
-        kept = self.last.ensemble.prune()
+        kept = self.last.ensemble.tidy(self.corrector.idle)
         strong = self._strong(trials[-1].problem)
         strong[kept.keys] = False
-        seeds = _worst(self.last.violation, strong, max(FEWEST_SEEDS, 2 * kept.size))
+        seeds = _worst(self.last.violation, strong, max(FEWEST_SEEDS, 2 * kept.support))
         ensemble, score = kept.extend(trials[0].problem.dictionary, seeds), self.last.score
         while trials:
             for trial in trials:

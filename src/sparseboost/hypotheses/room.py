@@ -33,6 +33,10 @@ class Room:
         """Whether more lines can come right behind the first `old` ones."""
         return self.filled == old and old + more <= len(self.lines)
 
+    def roomy(self, more: int) -> Room:
+        """The room itself, or a larger one with the same lines if more do not fit."""
+        return self if self.fits(self.filled, more) else Room(self.lines[: self.filled], more, self.lines.dtype)
+
     def next(self, more: int) -> Array:
         """The next lines, to be written now."""
         self.filled += more

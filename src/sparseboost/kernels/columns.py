@@ -101,3 +101,33 @@ def sparse_inner(data, indices, indptr, weight, place, first, out):
                 j = place[indices[q]]
                 if j >= 0:
                     out[j, other] += x * data[q]
+
+
+@compiled
+def sparse_products(data, indices, indptr, weight, first, spread, gram):
+    """gram[j, c] = gram[c, j] = Σ_i weight_i x_ij x_ic of sparse columns, for all c from `first` on.
+
+    Four columns at a time are written out in `spread`, of shape (m, 4), which is zero before and after.
+    """
+    size = indptr.size - 1
+    for start in range(first, size, 4):
+        stop = min(start + 4, size)
+        for c in range(start, stop):
+            for p in range(indptr[c], indptr[c + 1]):
+                i = np.uint64(indices[p])
+                spread[i, c - start] += weight[i] * data[p]
+        for j in range(stop):
+            one, two, three, four = 0.0, 0.0, 0.0, 0.0
+            for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+                x, line = data[p], spread[np.uint64(indices[p])]
+                one += x * line[0]
+                two += x * line[1]
+                three += x * line[2]
+                four += x * line[3]
+            sums = (one, two, three, four)
+            for c in range(start, stop):
+                gram[j, c] = sums[c - start]
+                gram[c, j] = sums[c - start]
+        for c in range(start, stop):
+            for p in range(indptr[c], indptr[c + 1]):
+                spread[np.uint64(indices[p]), c - start] = 0.0

@@ -152,22 +152,6 @@ def _begin(gram, columns, follows, gradient, pushed, shift):
 
 
 @compiled_inside
-def _measure(j, free, columns, curve, follows, floor, d):
-    """The diagonal of one row, where no Hessian says it."""
-    if columns is not None:
-        x, rows = _column(j, free, columns)
-        weight, local, pivot, _mean, _rounded = curve
-        spread(x, rows, weight, local, pivot, floor, d)
-        if follows is not None:
-            _slope, corner, edge = follows
-            for r in range(d.size):
-                edge[j, r] = 0.0
-            pull(x, rows, local, edge[j])
-            for r in range(d.size):
-                d[r] = max(d[r] - edge[j, r] * edge[j, r] / corner[r], CONSTANT * d[r])
-
-
-@compiled_inside
 def _fall(trial, start, columns, gram, follows, gradient, strength, kind, free, curve, pushed, shift):
     """How much lower the model is at other weights; `pushed` and `shift` are made for them."""
     n, k = trial.shape
@@ -200,33 +184,70 @@ def _sweep(
     first, watched, columns, gram, follows, gradient, diagonal, strength, coef, kind, positive, free, curve, floor,
     pushed, shift, scratch, order,
 ):  # fmt: skip
-    """One step of every watched row; how much the model falls."""
+    """One step of every watched row; how much the model falls.
+
+    What is taken out of a tuple, or cut out of an array, is counted at run time: all of that which can be is done once,
+    outside the loop, because a short column takes less time than that.
+    """
     n, k = coef.shape
-    old, force, b = scratch[0], scratch[1], scratch[2]
+    old, force, b, rest = scratch[0], scratch[1], scratch[2], scratch[3:]
+    if columns is not None:
+        data, indices, indptr, ones, everyone = columns
+        weight, local, pivot, mean, rounded = curve
+    if follows is not None:
+        _slope, corner, edge = follows
     gained = 0.0
     for j in range(n):
         if watched[j] <= 0:
             continue
         row, d = coef[j], diagonal[j]
         lam = 0.0 if j == free else strength[j]
-        if first:
-            _measure(j, free, columns, curve, follows, floor, d)
-        _force(j, free, columns, gram, follows, gradient, pushed, shift, force)
+        if gram is not None:
+            for r in range(k):
+                force[r] = pushed[r, j]
+        if columns is not None:
+            if j == free:
+                x, rows = ones, everyone
+            else:
+                x, rows = data[indptr[j] : indptr[j + 1]], indices[indptr[j] : indptr[j + 1]]
+            for r in range(k):
+                force[r] = gradient[j, r]
+            if first:
+                spread(x, rows, weight, local, pivot, floor, d)
+                if follows is not None:
+                    for r in range(k):
+                        edge[j, r] = 0.0
+                    pull(x, rows, local, edge[j])
+                    for r in range(k):
+                        d[r] = max(d[r] - edge[j, r] * edge[j, r] / corner[r], CONSTANT * d[r])
+            pull(x, rows, pushed, force)
+        if follows is not None:
+            for r in range(k):
+                force[r] += edge[j, r] * shift[r]
         for r in range(k):
             old[r] = row[r]
             b[r] = d[r] * row[r] - force[r]
-        quadratic_row(NO_PENALTY if j == free else kind, row, d, b, lam, positive and j != free, scratch[3:], order)
+        quadratic_row(NO_PENALTY if j == free else kind, row, d, b, lam, positive and j != free, rest, order)
         moved, empty = False, True
         for r in range(k):
             moved = moved or row[r] != old[r]
             empty = empty and row[r] == 0.0
         if gram is None:
             watched[j] = PATIENCE if moved or not empty or j == free else watched[j] - 1
-        if moved:
-            gained += row_decrease(kind, old, row, d, force, lam)
+        if not moved:
+            continue
+        gained += row_decrease(kind, old, row, d, force, lam)
+        for r in range(k):
+            old[r] = row[r] - old[r]
+        if gram is not None:
+            _push_slope(gram, j, old, pushed)
+        if columns is not None:
             for r in range(k):
-                old[r] = row[r] - old[r]
-            _move(j, free, old, columns, gram, curve, follows, pushed, shift)
+                rounded[r] = old[r]
+            push(x, rows, rounded, weight, local, pivot, pushed, mean)
+        if follows is not None:
+            for r in range(k):
+                shift[r] -= edge[j, r] * old[r] / corner[r]
     return gained
 
 

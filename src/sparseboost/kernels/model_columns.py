@@ -11,6 +11,8 @@ import numpy as np
 
 from sparseboost.kernels.compile import compiled_inside, compiled_sum_inside
 
+BLOCK = 4096  # examples that are summed in few digits before the sum goes on in double precision
+
 
 @compiled_sum_inside
 def pull(x, rows, pushed, force):
@@ -18,10 +20,11 @@ def pull(x, rows, pushed, force):
     k = force.size
     if rows.size == 0:
         for r in range(k):
-            total, line = 0.0, pushed[r]
-            for i in range(x.size):
-                total += x[i] * line[i]
-            force[r] += total
+            for start in range(0, x.size, BLOCK):
+                some, line, part = x[start : start + BLOCK], pushed[r, start : start + BLOCK], pushed.dtype.type(0.0)
+                for i in range(some.size):
+                    part += some[i] * line[i]
+                force[r] += part
     elif k == 1:
         total = 0.0
         for p in range(x.size):
@@ -39,17 +42,20 @@ def _spread_dense(x, weight, local, pivot, floor, d):
     """`spread` of a dense column."""
     floor, one = local.dtype.type(floor), local.dtype.type(1.0)
     for r in range(d.size):
-        total, own = 1e-300, local[r]
-        if pivot.size == 0:
-            for i in range(x.size):
-                total += x[i] * x[i] * (own[i] + floor)
-        elif pivot[0] < 0:
-            for i in range(x.size):
-                total += x[i] * x[i] * weight[i] * (own[i] * (one - own[i]) + floor)
-        else:
-            for i in range(x.size):
-                total += x[i] * x[i] * weight[i] * (own[i] + floor)
-        d[r] = total if pivot.size == 0 else 2.0 * total
+        d[r] = 1e-300
+        for start in range(0, x.size, BLOCK):
+            some, own, part = x[start : start + BLOCK], local[r, start : start + BLOCK], local.dtype.type(0.0)
+            share = weight[start : start + BLOCK]
+            if pivot.size == 0:
+                for i in range(some.size):
+                    part += some[i] * some[i] * (own[i] + floor)
+            elif pivot[0] < 0:
+                for i in range(some.size):
+                    part += some[i] * some[i] * share[i] * (own[i] * (one - own[i]) + floor)
+            else:
+                for i in range(some.size):
+                    part += some[i] * some[i] * share[i] * (own[i] + floor)
+            d[r] += part if pivot.size == 0 else part + part
 
 
 @compiled_sum_inside

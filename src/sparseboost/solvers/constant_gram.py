@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
+from sparseboost.hypotheses.room import Room
 from sparseboost.problem import Problem
 from sparseboost.solvers.panel import places
 
 Array = np.ndarray
-WIDTH = 64  # sparse columns that are written out at a time
 
 
 class ConstantGram:
@@ -35,7 +36,7 @@ class ConstantGram:
     def _forget(self) -> None:
         self.keys, self.edge, self.corner = np.empty(0, dtype=np.int64), np.empty(0), 0.0
         self._gram = np.empty((0, 0))
-        self._columns: Any = None  # dense: a row per column, with room for more; sparse: CSC
+        self._columns: Any = None  # of all keys, with room for more
 
     def follow(self, problem: Problem, ensemble: Ensemble, most: int) -> Array:
         """Forget what belongs to another problem or is too much; which active columns need no products any more."""
@@ -65,21 +66,43 @@ class ConstantGram:
         self.keys = np.concatenate([self.keys, ensemble.keys[new]])
         self.edge = np.concatenate([self.edge, edge])
         self._gram = _grown(self._gram, size, size)
-        part = self._gram[:size, first:size]
+        known, later = self._gram[:size, first:size], self._gram[first:size, :first]
         if sp.issparse(fresh):
-            self._columns = fresh if first == 0 else sp.hstack([self._columns, fresh], format="csc")
-            for start in range(0, fresh.shape[1], WIDTH):
-                some = slice(start, start + WIDTH)
-                part[:, some] = self._columns.T @ (weight[:, None] * fresh[:, some].toarray())
+            self._columns = self._columns or _SparseColumns()
+            self._columns.add(fresh)
+            spread = np.zeros((weight.size, 4))
+            kernels.columns.sparse_products(*self._columns.flat, weight, first, spread, self._gram)
             if problem.fit_intercept:
-                part -= np.outer(self.edge, edge / self.corner)
+                known -= np.outer(self.edge, edge / self.corner)
+                later[:] = known[:first].T
         else:
             if problem.fit_intercept:
                 fresh = fresh - edge / self.corner
-            self._columns = _grown(np.empty((0, weight.size)) if first == 0 else self._columns, size, weight.size)
-            self._columns[first:size] = fresh.T
-            np.matmul(self._columns[:size], weight[:, None] * fresh, out=part)
-        self._gram[first:size, :first] = part[:first].T
+            self._columns = (self._columns or Room(fresh.T[:0], new.size, float)).roomy(new.size)
+            self._columns.next(new.size)[:] = fresh.T
+            np.matmul(self._columns.lines[:size], weight[:, None] * fresh, out=known)
+            later[:] = known[:first].T
+
+
+class _SparseColumns:
+    """Sparse columns in a row, with room for more."""
+
+    def __init__(self) -> None:
+        nothing = np.empty((0, 1))
+        self._data, self._indices = Room(nothing, 1, float), Room(nothing, 1, np.int32)
+        self._indptr = np.zeros(1, dtype=np.int64)
+
+    def add(self, more: Any) -> None:
+        """Add the columns of a CSC matrix."""
+        self._data, self._indices = self._data.roomy(more.nnz), self._indices.roomy(more.nnz)
+        self._data.next(more.nnz)[:, 0], self._indices.next(more.nnz)[:, 0] = more.data, more.indices
+        self._indptr = np.concatenate([self._indptr, self._indptr[-1] + more.indptr[1:]])
+
+    @property
+    def flat(self) -> tuple[Array, Array, Array]:
+        """(data, indices, indptr) as the kernels read them."""
+        size = self._indptr[-1]
+        return self._data.lines[:size, 0], self._indices.lines[:size, 0], self._indptr
 
 
 def _grown(matrix: Array, rows: int, columns: int) -> Array:

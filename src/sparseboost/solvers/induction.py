@@ -79,9 +79,8 @@ class Boosting(Solver):
         # Where the dual point is not unique, a hypothesis without weight may hold it in place: dropped, it would come
         # back round after round. It goes only if the objective fell, which cannot happen for ever.
         holds = found.dual is not None and found.bound <= 0.5 * target
-        kept = found.ensemble
-        if problem.penalty.zeroes_blocks and not holds and kept.size - kept.support > self.correction.idle * kept.size:
-            kept = kept.prune()
+        prunes = problem.penalty.zeroes_blocks and not holds
+        kept = found.ensemble.tidy(self.correction.idle) if prunes else found.ensemble
         had, has = before.busy[0], kept.busy[0]
         return State(
             kept,

@@ -143,7 +143,7 @@ def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
         if step < SMALLEST_STEP:
             return None
         found = at(step)
-    while step >= 1.0 and not problem.penalty.positive:
+    while step >= 1.0 and noise == 0.0 and not problem.penalty.positive:
         # the loss is convex, so it lies above its tangent here: most steps are seen to be long enough without trying
         slope = step * float(np.vdot(found.force, aim.push))
         rise = problem.penalty_value(moved(2.0 * step)) - problem.penalty_value(found.ensemble)

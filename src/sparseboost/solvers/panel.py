@@ -38,7 +38,7 @@ class Panel:
             yield from self._sparse(ensemble, every, first, groups)
             return
         kept = self._places(ensemble, every)
-        values = self._room.lines[: kept.size]
+        values = self._room.lines[: kept.size].reshape(kept.size, ensemble.columns.matrix.shape[0])
         if not np.array_equal(kept, np.arange(kept.size)):
             values = self._room.lines[kept]
         for rows, weights in groups:

@@ -52,7 +52,8 @@ class QuadraticModel:
         self.pivot = problem.driving_loss.pivot(problem.y)
         self.care = 1.0  # times the gain at which sweeps stop
         self.blind = False  # whether what a sweep gains is lost in rounding and says nothing
-        self.sweeps = 7  # how many sweeps the model is expected to take
+        # how many sweeps the model is expected to take, or, where products are kept for good, all that follow
+        self.sweeps = 30 if problem.driving_loss.quadratic else 7
         self.most_sweeps = COLUMN_SWEEPS  # over columns, before a Hessian would have been cheaper
 
     def gradient(self, force: Array) -> Array:
