@@ -18,6 +18,7 @@ from sparseboost.solvers import Boosting, Newton, minimize
 Array = np.ndarray
 FREE_OF_ALPHA = ("start", "energy", "reach", "largest_alpha")  # cached answers of a Problem that hold at every alpha
 MOST_AHEAD = 8  # alphas that one pass over X certifies, at most
+SLOPE = 0.4  # of the strong rule: 1 is safe for nearly all hypotheses, and lets in many that stay zero
 FEWEST_SEEDS = 50
 LARGEST_PASS = 20_000_000  # entries of the correlations that one pass computes, at most
 
@@ -107,8 +108,9 @@ class _Trial:
 class Sequential:
     """Newton on the support plus what the sequential strong rule lets in; one pass over X certifies several alphas.
 
-    A hypothesis whose dual norm at the previous alpha is below 2·alpha − previous stays zero unless its gradient moves
-    faster than alpha does. That is likely, not certain: the pass that computes the gaps sees the exceptions.
+    A hypothesis whose dual norm at the previous alpha is below alpha − SLOPE·(previous − alpha) stays zero unless its
+    gradient moves faster than SLOPE times alpha does. That is likely, not certain: the pass that computes the gaps sees
+    the exceptions.
 
     References
     ----------
@@ -173,7 +175,7 @@ class Sequential:
         return count
 
     def _strong(self, problem: Problem) -> Array:
-        return self.last.violation > 2.0 * problem.alpha - self.alpha
+        return self.last.violation > problem.alpha - SLOPE * (self.alpha - problem.alpha)
 
     def _solve(self, trials: list[_Trial]) -> None:
         """Correct and certify until every trial has its gap, or cannot get nearer to it."""

@@ -262,7 +262,7 @@ def _copy(source, target):
 @compiled_sum
 def _sweeps(
     columns, gram, follows, gradient, diagonal, strength, coef, kind, positive, free, watched, curve, floor, most,
-    fraction, extrapolate, pushed, other, moved,
+    fraction, enough, extrapolate, pushed, other, moved,
 ):  # fmt: skip
     n, k = coef.shape
     start, trial, past, kept = np.empty((n, k)), np.empty((n, k)), np.empty((DEPTH + 1, n, k)), 0
@@ -292,7 +292,7 @@ def _sweeps(
             _copy(coef, past[0])
             kept = 1
         total += gained
-        if gained <= fraction * total:
+        if gained <= max(fraction * total, enough):
             break
     for r in range(k):
         moved[r] = shift[r]
@@ -303,9 +303,11 @@ def descend(
     columns: tuple[Array, Array | None, Array] | None, gram: Array | None, gradient: Array, diagonal: Array,
     strength: Array, coef: Array, kind: int, positive: bool, free: int, watched: Array,
     curve: tuple[Array, Array, Array] | None, floor: float, most: int, fraction: float, extrapolate: bool,
-    follows: tuple[Array, Array] | None = None,
+    follows: tuple[Array, Array] | None = None, enough: float = -np.inf,
 ) -> tuple[float, int, Array]:  # fmt: skip
     """Sweep over the watched rows until one sweep gains little; return (decrease, sweeps, move of the intercept).
+
+    Little is a `fraction` of all gains so far, or what is `enough`.
 
     `watched` says how often each row may stay zero before it is not looked at any more; 0 leaves it out. With a Hessian
     a look costs nothing, and all that are watched stay so. `free` is the row of the intercept, −1 if there is none; it
@@ -337,7 +339,7 @@ def descend(
     moved = np.empty(coef.shape[1])
     total, done = _sweeps(
         full_columns, gram, None if follows is None else (*follows, np.empty(coef.shape)), gradient, diagonal, strength,
-        coef, kind, positive, free, watched, full_curve, floor, most, fraction, extrapolate, pushed,
+        coef, kind, positive, free, watched, full_curve, floor, most, fraction, enough, extrapolate, pushed,
         np.empty_like(pushed), moved,
     )  # fmt: skip
     return total, done, moved

@@ -21,6 +21,7 @@ MOST_STEPS = 20
 MOST_INDUCED, INDUCED_ENTRIES = 100, 2000  # rows, and weights, that the first round takes in: too few cost rounds
 SMALLEST_STEP = 1e-6
 ROUNDING = 1e-13
+ENOUGH = 0.003  # share of the gap that is wanted: a sweep that gains less is the last
 SLOW = 0.1  # share of the last step's promise: Newton's method does better
 MOST_CARE = 1e-5
 WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
@@ -70,6 +71,7 @@ class Newton(Corrector):
         if ensemble.size == 0 and not problem.fit_intercept:
             return Corrected(ensemble, score, 0.0, True)
         model = QuadraticModel(problem, ensemble, self._cache, self._constant)
+        model.enough = ENOUGH * target
         point = _look(problem, ensemble, score)
         gradient = model.gradient(point.force)
         gap, bound, stalled, promise = np.inf, 0.0, False, np.inf
@@ -84,7 +86,7 @@ class Newton(Corrector):
                 break
             if aim.promise > SLOW * promise:  # the Hessian is too old, or sweeps stop before the end of a valley
                 self._cache.sharpen()
-                model.care = max(0.1 * model.care, MOST_CARE)
+                model.care, model.enough = max(0.1 * model.care, MOST_CARE), 0.1 * model.enough
             promise = aim.promise
             bound += max(point.objective - found.objective, 0.0)
             point = found

@@ -22,6 +22,7 @@ GRAM_SWEEPS, BLIND_SWEEPS = 1000, 100
 GRAM_FRACTION = 1e-3
 TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
 LARGEST_HESSIAN, SMALL_HESSIAN = 10_000_000, 1_000_000  # entries
+CHEAP_HESSIAN = 100_000  # entries: sweeps cost less than the step around them, and go on beyond what is enough
 GRAM_SWEEP = 0.4  # nanoseconds per entry of a matrix of products
 RIDGE: dict[type, float] = {np.float32: 1e-6, np.float64: 1e-12}  # share of the diagonal, by the digits of a Hessian
 FLOOR = 1e-12  # of the curvature, as a share of the largest, where it vanishes
@@ -51,6 +52,7 @@ class QuadraticModel:
         self.digits = digits(problem)
         self.pivot = problem.driving_loss.pivot(problem.y)
         self.care = 1.0  # times the gain at which sweeps stop
+        self.enough = 0.0  # or this gain, whatever the others were
         self.blind = False  # whether what a sweep gains is lost in rounding and says nothing
         # how many sweeps the model is expected to take, or, where products are kept for good, all that follow
         self.sweeps = 30 if problem.driving_loss.quadratic else 7
@@ -170,7 +172,8 @@ class QuadraticModel:
         most, fraction = (BLIND_SWEEPS, -np.inf) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION * self.care)
         promise, _, _ = kernels.descent.descend(
             None, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
-            -1, watched, None, 0.0, most, fraction, gram.size > TINY_HESSIAN,
+            -1, watched, None, 0.0, most, fraction, gram.size > TINY_HESSIAN, None,
+            -np.inf if self.blind or gram.size < CHEAP_HESSIAN else self.enough,
         )  # fmt: skip
         return float(promise)
 
@@ -196,7 +199,7 @@ class QuadraticModel:
             (data, None if dense else indices, indptr), None, gradient[: watched.size], np.empty(part.shape),
             self.strength, part, problem.penalty.kernel, problem.penalty.positive, last, watched,
             (weight, curvature, self.pivot), FLOOR * float(curvature.max()), self.most_sweeps,
-            COLUMN_FRACTION * self.care, True, follows,
+            COLUMN_FRACTION * self.care, True, follows, self.enough,
         )  # fmt: skip
         if follows is not None:
             coef[-1] += moved
