@@ -95,3 +95,18 @@ def test_an_example_far_on_the_wrong_side_does_not_hold_up_the_others(rng: np.ra
     before = problem.driving_objective(ensemble, ensemble.score())
     after = problem.driving_objective(found.ensemble, found.score)
     assert before - after > 0.5 * (before - best.objective)
+
+
+@pytest.mark.parametrize("seed", [3, 7, 10, 17])
+def test_no_more_enter_than_are_allowed_though_others_have_lost_their_weight(seed: int) -> None:
+    rng, m = np.random.default_rng(seed), 60
+    hidden = rng.normal(size=(m, 6))
+    X = hidden @ rng.normal(size=(6, 40)) + 0.3 * rng.normal(size=(m, 40))
+    y = np.sign(hidden[:, :1] + 0.3 * rng.normal(size=(m, 1)))
+    problem = Problem(Logistic(), L1(), 2e-3, Features().bind(X), y, np.full(m, 1.0 / m), False)
+    by_three = minimize(problem, Boosting(Newton(), induce=3), tol=1e-6)
+    assert by_three.converged
+    assert any(record["pruned"] for record in by_three.history)
+    assert max(record["added"] for record in by_three.history) <= 3
+    few = minimize(problem, Boosting(Newton(), max_inputs=8), tol=1e-6)
+    assert max(record["active"] for record in few.history) == 8

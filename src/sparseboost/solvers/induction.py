@@ -80,7 +80,9 @@ class Boosting(Solver):
         # back round after round. It goes only if the objective fell, which cannot happen for ever.
         holds = found.dual is not None and found.bound <= 0.5 * target
         prunes = problem.penalty.zeroes_blocks and not holds
-        kept = found.ensemble.tidy(self.correction.idle) if prunes else found.ensemble
+        # hypotheses without weight may take part again uncounted: not where the number that enters is limited
+        limited = self.induce != "auto" or self.max_inputs is not None
+        kept = found.ensemble.tidy(0.0 if limited else self.correction.idle) if prunes else found.ensemble
         had, has = before.busy[0], kept.busy[0]
         return State(
             kept,
