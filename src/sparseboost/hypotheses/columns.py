@@ -109,7 +109,7 @@ class Columns:
         room, rounded = self._room, self._rounded_room
         if room is None or not room.fits(self.size, other.size):
             room = Room(self.matrix.T, other.size, np.float64)
-            rounded = Room(self.matrix.T[:0], len(room.lines), np.float32)
+            rounded = Room(self.matrix.T[:0], len(room.lines) // 2, np.float32)
         room.next(other.size)[:] = other.matrix.T
         return Columns(room.lines[: room.filled].T, room, rounded)
 
