@@ -13,6 +13,7 @@ from sparseboost.ensemble import Ensemble, Stage
 from sparseboost.hypotheses.base import Rank
 from sparseboost.monitors import Monitor, Record
 from sparseboost.problem import Problem, Survey
+from sparseboost.solvers.dual_line import DualLine
 from sparseboost.threads import one_blas_thread
 
 Array = np.ndarray
@@ -188,12 +189,14 @@ class _Minimization(Course):
         self.tol, self.target = tol, tol * abs(problem.empty_objective)
         self.may_stop_empty = max_rounds == 0
         self.best_lower, self.first_slope = -np.inf, np.inf
+        self.line = DualLine()
         self.stalled_at: float | None = None  # objective at which the last step changed nothing
 
     def look(self, state: State, rounds: int) -> Look:
         wish = self.solver.request(state)
         survey = state.problem.survey(state.ensemble, state.score, wish.count, wish.rank, state.dual)
         if self.problem.dictionary.exact:  # a bound over what a heuristic search found says nothing of what it may find
+            survey = self.line.tighten(state.problem, state.score, state.dual, survey, self.target)
             self.best_lower = max(self.best_lower, survey.lower_bound)
             survey = replace(survey, lower_bound=self.best_lower)
         if self.stages is not None:
