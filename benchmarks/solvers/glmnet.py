@@ -30,9 +30,11 @@ class Glmnet(Solver):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             _write(folder, problem)
-            subprocess.run(
-                ["Rscript", str(SCRIPT), name, family, repr(setting)], check=True, capture_output=True, text=True
-            )
+            command = ["Rscript", str(SCRIPT), name, family, repr(setting)]
+            ended = subprocess.run(command, check=False, capture_output=True, text=True)
+            if ended.returncode:
+                last = ended.stderr.strip().splitlines()[-1:]
+                raise RuntimeError(" ".join([f"R ended with code {ended.returncode}", *last]))
             coefs = np.fromfile(folder / "coefs").reshape(len(problem.alphas), k, n)
             seconds = float(np.fromfile(folder / "seconds")[0])
         return path(problem, coefs)._replace(seconds=seconds)
