@@ -32,7 +32,8 @@ def test_no_bound_on_the_line_is_above_the_optimum(
     monkeypatch.setattr("sparseboost.solvers.dual_line.WITHIN", 1.0)
     optimum = solve(problem, 1e-9).objective
     monkeypatch.setattr("sparseboost.solvers.dual_line.WITHIN", np.inf)
-    monkeypatch.setattr("sparseboost.solvers.dual_line.STEPS", (-3.0, -1.0, -0.5, -0.1, 0.2, 1.0, 5.0))
+    sides = [(step,) for step in (-3.0, -1.0, -0.5, -0.1, 0.2, 1.0, 5.0)]
+    monkeypatch.setattr("sparseboost.solvers.dual_line.SIDES", sides)
     for record in solve(problem).history:
         assert record["objective"] - record["gap"] <= optimum + 1e-8 * abs(optimum)
 

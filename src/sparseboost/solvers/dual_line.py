@@ -11,7 +11,8 @@ from sparseboost.penalties import Norm
 from sparseboost.problem import Problem, Survey
 
 Array = np.ndarray
-STEPS = (-0.5, -0.2, -0.1, 0.1, 0.3)  # beyond the present point, as shares of the way from the last one to it
+# beyond the present point, as shares of the way from the last one to it; one that does not help ends its side
+SIDES = ((-0.1, -0.2, -0.5), (0.1, 0.3))
 WITHIN = 2.0  # times the gap that is wanted: from further away a better bound does not end the fit
 
 
@@ -38,8 +39,12 @@ class DualLine:
         point = problem.dual_point(score, dual)
         way, correlated = point - last[0].dual_point(last[1], last[2]), here - there
         cost, best = problem.dictionary.cost(np.arange(len(here))), survey.lower_bound
-        for step in STEPS:
-            violation = float(problem.penalty.violation(here + step * correlated, cost).max(initial=0.0))
-            with np.errstate(invalid="ignore"):  # outside its domain the conjugate is infinite, which bounds nothing
-                best = max(best, problem.lower_bound(point + step * way, violation))
+        for side in SIDES:
+            for step in side:
+                violation = float(problem.penalty.violation(here + step * correlated, cost).max(initial=0.0))
+                with np.errstate(invalid="ignore"):  # outside its domain the conjugate is infinite: that bounds nothing
+                    bound = problem.lower_bound(point + step * way, violation)
+                if not bound > best:
+                    break
+                best = bound
         return replace(survey, lower_bound=best)
