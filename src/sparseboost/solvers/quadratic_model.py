@@ -22,7 +22,8 @@ GRAM_SWEEPS, BLIND_SWEEPS = 1000, 100
 GRAM_FRACTION = 1e-3
 TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
 LARGEST_HESSIAN, SMALL_HESSIAN = 10_000_000, 1_000_000  # entries
-CHEAP_HESSIAN = 100_000  # entries: sweeps cost less than the step around them, and go on beyond what is enough
+CHEAP_HESSIAN = 100_000  # entries: sweeps cost less than the step around them, and go on beyond what is enough, as
+# they do on any Hessian that the next step would have to build again
 GRAM_SWEEP = 0.4  # nanoseconds per entry of a matrix of products
 RIDGE: dict[type, float] = {np.float32: 1e-6, np.float64: 1e-12}  # share of the diagonal, by the digits of a Hessian
 FLOOR = 1e-12  # of the curvature, as a share of the largest, where it vanishes
@@ -173,7 +174,7 @@ class QuadraticModel:
         promise, _, _ = kernels.descent.descend(
             None, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
             -1, watched, None, 0.0, most, fraction, gram.size > TINY_HESSIAN, None,
-            -np.inf if self.blind or gram.size < CHEAP_HESSIAN else self.enough,
+            self.enough if problem.driving_loss.quadratic and gram.size >= CHEAP_HESSIAN and not self.blind else -np.inf,
         )  # fmt: skip
         return float(promise)
 
