@@ -170,11 +170,12 @@ class QuadraticModel:
         self, gram: Array, gradient: Array, diagonal: Array, strength: Array, coef: Array, watched: Array
     ) -> float:
         problem = self.problem
+        ends = problem.driving_loss.quadratic and gram.size >= CHEAP_HESSIAN and not self.blind
         most, fraction = (BLIND_SWEEPS, -np.inf) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION * self.care)
         promise, _, _ = kernels.descent.descend(
             None, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
             -1, watched, None, 0.0, most, fraction, gram.size > TINY_HESSIAN, None,
-            self.enough if problem.driving_loss.quadratic and gram.size >= CHEAP_HESSIAN and not self.blind else -np.inf,
+            self.enough if ends else -np.inf,
         )  # fmt: skip
         return float(promise)
 
