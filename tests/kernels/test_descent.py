@@ -153,6 +153,25 @@ def test_extrapolation_jumps_along_the_valley_that_sweeps_creep_through(rng: np.
     assert values[-1] - best <= 0.5 * (value(creeping) - best)
 
 
+def test_sweeps_end_when_one_gains_no_more_than_what_is_enough(rng: np.random.Generator) -> None:
+    n = 12
+    A = rng.normal(size=(50, 1)) + 0.3 * rng.normal(size=(50, n))
+    gram, gradient = np.ascontiguousarray((A.T @ A)[:, None, :]), rng.normal(size=(n, 1))
+    watched, diagonal = np.ones(n, np.int8), gram[:, 0].diagonal()[:, None].copy()
+
+    def sweep(most: int, enough: float) -> tuple[float, int]:
+        gained, done, _ = kernels.descent.descend(
+            None, gram, gradient, diagonal, np.zeros(n), np.zeros((n, 1)), NoPenalty.kernel, False, -1, watched, None,
+            0.0, most, 0.0, False, None, enough,
+        )  # fmt: skip
+        return gained, done
+
+    gains = np.diff([0.0, *(sweep(most, -np.inf)[0] for most in range(1, 41))])
+    assert sweep(40, -np.inf)[1] == 40
+    for enough in (gains[0], gains[4], gains[20]):
+        assert sweep(40, enough * (1.0 + 1e-6))[1] == 1 + int(np.argmax(gains <= enough * (1.0 + 1e-6)))
+
+
 def test_one_matrix_serves_all_outputs(rng: np.random.Generator) -> None:
     n, k = 4, 3
     A = rng.normal(size=(20, n))

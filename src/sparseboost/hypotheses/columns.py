@@ -41,7 +41,7 @@ class Columns:
     @cached_property
     def rounded(self) -> Array:
         """The data of `flat` in single precision: half the memory to go through."""
-        if self._room is None or self._rounded_room is None:
+        if self._rounded_room is None:
             return self.flat[0].astype(np.float32)
         room, done = self._rounded_room, self._rounded_room.filled
         if done < self.size:  # each column is converted once
