@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from components import COUPLED, LOSSES, SMOOTH, LossCase, name, weights
 from scipy.optimize import linprog, minimize, minimize_scalar
+from scipy.special import expit, softmax
 
 import sparseboost.losses as package
 from sparseboost.losses import (
@@ -64,11 +65,20 @@ def test_the_model_of_a_newton_step_is_the_loss_its_gradient_and_a_curvature(cas
     truth = case.loss.model_curvature(y, score)
     if truth is None:
         assert local is None
-    elif isinstance(case.loss, Logistic):  # no less than three on the wrong side
-        least = 1.0 / (2.0 + 2.0 * np.cosh(3.0))
-        np.testing.assert_allclose(local, np.where(y * score < -3.0, least, truth), rtol=1e-12)
     else:
         np.testing.assert_allclose(local, truth, rtol=1e-12)
+
+
+def test_the_curvature_of_an_example_on_the_wrong_side_is_that_of_one_three_away(rng):
+    y, score = rng.choice([-1.0, 1.0], size=(M, 2)), 4.0 * rng.normal(size=(M, 2))
+    assert np.any(y * score < -3.0)
+    nearer = np.maximum(y * score, -3.0)
+    np.testing.assert_allclose(Logistic().model_curvature(y, score), expit(nearer) * expit(-nearer), rtol=1e-12)
+    y, score, every = rng.integers(4, size=(M, 1)), 4.0 * rng.normal(size=(M, 4)), np.arange(M)
+    nearer = score.copy()
+    nearer[every, y[:, 0]] = np.maximum(nearer[every, y[:, 0]], score.max(axis=1) - 3.0)
+    assert np.any(nearer != score)
+    np.testing.assert_allclose(Softmax(4).model_curvature(y, score), softmax(nearer, axis=1), rtol=1e-12)
 
 
 @every_loss

@@ -11,11 +11,11 @@ from components import LOSSES, NORMS, PENALTIES, LossCase, name
 from runs import full_ensemble, random_problem
 
 from sparseboost.hypotheses import Features
-from sparseboost.losses import Logistic
+from sparseboost.losses import Logistic, Loss, PairwiseLogistic, Softmax
 from sparseboost.monitors import Monitor
 from sparseboost.penalties import L1, L1L2, NoPenalty, Penalty
 from sparseboost.problem import Problem
-from sparseboost.solvers import AdaBoost, Boosting, Correction, GradBoost, gram_cache, minimize
+from sparseboost.solvers import AdaBoost, Boosting, Correction, Goal, GradBoost, gram_cache, minimize
 from sparseboost.solvers import newton as newton_module
 from sparseboost.solvers import quadratic_model as module
 from sparseboost.solvers.newton import Newton
@@ -51,7 +51,7 @@ def test_never_rises_on_columns_or_on_the_hessian(
         ensemble = full_ensemble(problem)
         score, before = ensemble.score(), problem.driving_objective(ensemble, ensemble.score())
         for _ in range(4):
-            found = Newton().run(problem, ensemble, score, -1.0, Monitor(time_budget=1e-9))
+            found = Newton().run(problem, ensemble, score, Goal(-1.0), Monitor(time_budget=1e-9))
             after = problem.driving_objective(found.ensemble, found.score)
             assert after <= before + 1e-12 * abs(before)
             ensemble, score, before = found.ensemble, found.score, after
@@ -71,7 +71,7 @@ def test_products_at_an_old_curvature_are_renewed_before_a_step_is_given_up(monk
 
     monkeypatch.setattr(newton_module, "_search", fails_with_old_products)
     monkeypatch.setattr(gram_cache, "STALE", np.inf)
-    found = newton.run(problem, ensemble, ensemble.score(), 1e-9, Monitor())
+    found = newton.run(problem, ensemble, ensemble.score(), Goal(1e-9), Monitor())
     assert given_up
     assert not found.stalled
     gap = problem.restricted_gap(found.ensemble, found.score)
@@ -81,20 +81,54 @@ def test_products_at_an_old_curvature_are_renewed_before_a_step_is_given_up(monk
     assert known == pytest.approx(gap, rel=1e-9, abs=1e-16)
 
 
-def test_an_example_far_on_the_wrong_side_does_not_hold_up_the_others(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(3), PairwiseLogistic(3)], ids=name)
+def test_an_example_far_on_the_wrong_side_does_not_hold_up_the_others(loss: Loss, rng: np.random.Generator) -> None:
     """A column that only one example has, which is 12 on the wrong side, would be moved by 160,000."""
-    m = 60
+    m, k = 60, 3 if loss.multiclass else 1
     X = np.hstack([rng.normal(size=(m, 3)), np.zeros((m, 1))])
-    y = np.sign(X[:, :1] + 0.5 * rng.normal(size=(m, 1)))
-    X[0, 3], X[0, 0], y[0] = 1.0, 12.0, -1.0
-    problem = Problem(Logistic(), L1(), 1e-4, Features().bind(X), y, np.full(m, 1.0 / m), False)
-    ensemble = replace(full_ensemble(problem), coef=np.array([[1.0], [0.0], [0.0], [0.0]]))
-    found = Newton().run(problem, ensemble, ensemble.score(), 1e-9, Monitor(time_budget=1e-9))  # one step
+    right = X[:, :1] + 0.5 * rng.normal(size=(m, 1)) > 0.0
+    X[0, 3], X[0, 0], right[0] = 1.0, 12.0, False
+    y = np.where(right, 0, rng.integers(1, 3, size=(m, 1))) if loss.multiclass else np.where(right, 1.0, -1.0)
+    problem = Problem(loss, L1(), 1e-4, Features().bind(X), y, np.full(m, 1.0 / m), False)
+    ensemble = replace(full_ensemble(problem), coef=np.eye(4, k) * (np.arange(k) == 0))
+    found = Newton().run(problem, ensemble, ensemble.score(), Goal(1e-9), Monitor(time_budget=1e-9))  # one step
     best = minimize(problem, Boosting(Newton()), tol=1e-9)
     assert best.converged
     before = problem.driving_objective(ensemble, ensemble.score())
     after = problem.driving_objective(found.ensemble, found.score)
     assert before - after > 0.5 * (before - best.objective)
+
+
+@pytest.mark.parametrize(("columns", "loss"), [(False, Softmax(3)), (False, PairwiseLogistic(3)), (True, Softmax(3))])
+@pytest.mark.parametrize("seed", range(6))
+def test_gaps_fall_where_gains_are_lost_in_rounding(
+    columns: bool, loss: Loss, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One example far away makes a narrow valley: sweeps creep, and the objective does not show it any more."""
+    if columns:
+        monkeypatch.setattr(module, "LARGEST_HESSIAN", 0)
+    rng, m = np.random.default_rng(seed), 60
+    X = np.hstack([rng.normal(size=(m, 3)), np.zeros((m, 1))])
+    right = X[:, :1] + 0.5 * rng.normal(size=(m, 1)) > 0.0
+    X[0, 3], X[0, 0], right[0] = 1.0, 12.0, False
+    y = np.where(right, 0, rng.integers(1, 3, size=(m, 1)))
+    problem = Problem(loss, L1(), 1e-4, Features().bind(X), y, np.full(m, 1.0 / m), False)
+    found = minimize(problem, Boosting(Newton()), tol=1e-9)
+    assert found.converged, (found.reason, found.gap / found.target)
+
+
+def test_a_round_ends_early_where_others_wait_to_enter() -> None:
+    problem = random_problem(LossCase(Softmax(3), 3, "classes"), L1L2(), 0, m=80, n=12, fraction=0.02)
+    ensemble = full_ensemble(problem)
+    rough, fine = (
+        Newton().run(problem, ensemble, ensemble.score(), Goal(1e-12, waiting), Monitor()) for waiting in (True, False)
+    )
+    left = rough.ensemble, fine.ensemble
+    rough_gap, fine_gap = (problem.restricted_gap(found, found.score()) for found in left)
+    assert fine_gap <= 1e-12 < rough_gap
+    before = problem.driving_objective(ensemble, ensemble.score())
+    best = problem.driving_objective(fine.ensemble, fine.score)
+    assert problem.driving_objective(rough.ensemble, rough.score) - best <= 0.05 * (before - best)
 
 
 @pytest.mark.parametrize("seed", [3, 7, 10, 17])

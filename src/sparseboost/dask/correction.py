@@ -19,7 +19,7 @@ from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
 from sparseboost.solvers import ADMM, Corrector
 from sparseboost.solvers.admm import Partition
-from sparseboost.solvers.correction import Corrected
+from sparseboost.solvers.correction import Corrected, Goal
 
 Array = np.ndarray
 ENTRY_BYTES = 12  # of a stored entry: its value and its row
@@ -127,16 +127,16 @@ class GatherOrAgree(Corrector):
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
         return problem.steepness(keys, correlation)
 
-    def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
+    def run(self, problem: Problem, ensemble: Ensemble, score: Array, goal: Goal, monitor: Monitor) -> Corrected:
         assert isinstance(problem, RemoteProblem)
         if self._bytes(problem, ensemble) > self._limit:
             self.name = ADMM.name
             self._gathered = self._own = self._rows.near = None
-            return self._consensus.run(problem, ensemble, score, target, monitor)
+            return self._consensus.run(problem, ensemble, score, goal, monitor)
         self.name = self._local.name
         own = self._here(problem)
         here = replace(ensemble, columns=own.dictionary.columns(ensemble.keys))
-        found = self._local.run(own, here, here.score(), target, monitor)
+        found = self._local.run(own, here, here.score(), goal, monitor)
         back = replace(ensemble, coef=found.ensemble.coef, intercept=found.ensemble.intercept)
         dual = None if found.dual is None else np.split(found.dual, np.cumsum(self._rows.sizes)[:-1])
         self._tidy(back)

@@ -13,7 +13,7 @@ from sparseboost.hypotheses import Enumerable
 from sparseboost.monitors import Monitor
 from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
-from sparseboost.solvers import Boosting, Newton, minimize
+from sparseboost.solvers import Boosting, Goal, Newton, minimize
 
 Array = np.ndarray
 FREE_OF_ALPHA = ("start", "energy", "reach", "largest_alpha")  # cached answers of a Problem that hold at every alpha
@@ -202,7 +202,7 @@ class Sequential:
     def _correct(self, trial: _Trial, ensemble: Ensemble, score: Array) -> tuple[Ensemble, Array]:
         started = self.monitor.seconds
         if not self.stopped and trial.rounds < self.max_rounds and ensemble.size:
-            found = self.corrector.run(trial.problem, ensemble, score, 0.5 * self.target, self.monitor)
+            found = self.corrector.run(trial.problem, ensemble, score, Goal(0.5 * self.target), self.monitor)
             ensemble, score, trial.stuck = found.ensemble, found.score, found.stalled
             trial.rounds += 1
         else:

@@ -123,7 +123,7 @@ def _move(j, free, change, columns, gram, curve, follows, pushed, shift):
     if gram is not None:
         _push_slope(gram, j, change, pushed)
     if columns is not None:
-        weight, local, pivot, mean, rounded = curve
+        weight, _bound, local, pivot, mean, rounded = curve
         x, rows = _column(j, free, columns)
         for r in range(change.size):
             rounded[r] = change[r]
@@ -193,7 +193,7 @@ def _sweep(
     old, force, b, rest = scratch[0], scratch[1], scratch[2], scratch[3:]
     if columns is not None:
         data, indices, indptr, ones, everyone = columns
-        weight, local, pivot, mean, rounded = curve
+        weight, bound, local, pivot, mean, rounded = curve
     if follows is not None:
         _slope, corner, edge = follows
     gained = 0.0
@@ -213,7 +213,7 @@ def _sweep(
             for r in range(k):
                 force[r] = gradient[j, r]
             if first:
-                spread(x, rows, weight, local, pivot, floor, d)
+                spread(x, rows, bound, local, pivot, floor, d)
                 if follows is not None:
                     for r in range(k):
                         edge[j, r] = 0.0
@@ -292,11 +292,21 @@ def _sweeps(
             _copy(coef, past[0])
             kept = 1
         total += gained
-        if gained <= max(fraction * total, enough):
+        if fraction >= 0.0 and gained <= max(fraction * total, enough):
             break
     for r in range(k):
         moved[r] = shift[r]
     return total, done
+
+
+def _bound(weight: Array, local: Array, pivot: Array, dense: bool) -> Array:
+    """Times which a diagonal bounds the Hessian of every example.
+
+    Softmax: diag(q) − qqᵀ ≼ max(1, 2 max_r q_r) · diag(min(q, 1 − q)). Pairs: twice the diagonal, as its rows sum to 0.
+    """
+    if pivot.size == 0 or pivot[0] >= 0:
+        return 2.0 * weight
+    return weight * np.maximum(1.0, 2.0 * local.max(axis=0 if dense else 1))
 
 
 def descend(
@@ -307,7 +317,7 @@ def descend(
 ) -> tuple[float, int, Array]:  # fmt: skip
     """Sweep over the watched rows until one sweep gains little; return (decrease, sweeps, move of the intercept).
 
-    Little is a `fraction` of all gains so far, or what is `enough`.
+    Little is a `fraction` of all gains so far, or what is `enough`; if the fraction is negative, nothing is.
 
     `watched` says how often each row may stay zero before it is not looked at any more; 0 leaves it out. With a Hessian
     a look costs nothing, and all that are watched stay so. `free` is the row of the intercept, −1 if there is none; it
@@ -334,7 +344,8 @@ def descend(
         everyone = nobody if indices is None else np.arange(ones.size, dtype=np.int32)
         full_columns = data, nobody if indices is None else indices, indptr, ones, everyone
         own, many = local.dtype, weight.size if indices is None else 0
-        full_curve = weight.astype(own, copy=False), local, pivot, np.empty(many, own), np.empty(coef.shape[1], own)
+        weight, bound = weight.astype(own, copy=False), _bound(weight, local, pivot, indices is None).astype(own)
+        full_curve = weight, bound, local, pivot, np.empty(many, own), np.empty(coef.shape[1], own)
         pushed = np.empty_like(local)
     moved = np.empty(coef.shape[1])
     total, done = _sweeps(

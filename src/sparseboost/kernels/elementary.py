@@ -17,6 +17,7 @@ from sparseboost.kernels.compile import compiled_exact, compiled_sum
 
 FURTHEST = 3.0  # how far on the wrong side an example may be, for its curvature to count as it is
 LEAST = math.exp(-FURTHEST) / (1.0 + math.exp(-FURTHEST)) ** 2  # curvature there
+BEHIND = math.exp(-FURTHEST)  # share of the own class there, of that of the likeliest
 LANES = 512  # entries of a block of examples
 _ROUND = 6755399441055744.0  # 1.5·2⁵²: adding it leaves the nearest integer in the lowest bits
 _LOG2_HIGH, _LOG2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -172,7 +173,11 @@ def logistic_model(y, weight, score, force, local):
 
 @compiled_sum
 def softmax_model(y, weight, score, loss, force, local):
-    """Softmax loss of every example, its weighted gradient and the probabilities, in one pass."""
+    """Softmax loss of every example, its weighted gradient and the probabilities of its curvature, in one pass.
+
+    As in `logistic_model`, an example far on the wrong side gets the curvature of a nearer one: that with the own class
+    this far behind the likeliest.
+    """
     m, k = score.shape
     rows = max(1, LANES // k)
     flat = local.reshape(m * k)
@@ -200,3 +205,8 @@ def softmax_model(y, weight, score, loss, force, local):
                 local[i, r] /= share
                 force[i, r] = weight[i] * local[i, r]
             force[i, own] = -weight[i] * rest / share  # 1 − q of the own class without subtraction
+            lift = BEHIND / share - local[i, own]  # the likeliest has 1 / share
+            if lift > 0.0:
+                local[i, own] += lift
+                for r in range(k):
+                    local[i, r] /= 1.0 + lift

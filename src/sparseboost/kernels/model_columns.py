@@ -38,53 +38,53 @@ def pull(x, rows, pushed, force):
 
 
 @compiled_sum_inside
-def _spread_dense(x, weight, local, pivot, floor, d):
+def _spread_dense(x, bound, local, pivot, floor, d):
     """`spread` of a dense column."""
     floor, one = local.dtype.type(floor), local.dtype.type(1.0)
     for r in range(d.size):
         d[r] = 1e-300
         for start in range(0, x.size, BLOCK):
             some, own, part = x[start : start + BLOCK], local[r, start : start + BLOCK], local.dtype.type(0.0)
-            share = weight[start : start + BLOCK]
+            times = bound[start : start + BLOCK]
             if pivot.size == 0:
                 for i in range(some.size):
                     part += some[i] * some[i] * (own[i] + floor)
             elif pivot[0] < 0:
                 for i in range(some.size):
-                    part += some[i] * some[i] * share[i] * (own[i] * (one - own[i]) + floor)
+                    part += some[i] * some[i] * times[i] * (min(own[i], one - own[i]) + floor)
             else:
                 for i in range(some.size):
-                    part += some[i] * some[i] * share[i] * (own[i] + floor)
-            d[r] += part if pivot.size == 0 else part + part
+                    part += some[i] * some[i] * times[i] * (own[i] + floor)
+            d[r] += part
 
 
 @compiled_sum_inside
-def _spread_sparse(x, rows, weight, local, pivot, floor, d):
+def _spread_sparse(x, rows, bound, local, pivot, floor, d):
     """`spread` of a sparse column."""
     k = d.size
     for r in range(k):
         d[r] = 1e-300
     for p in range(x.size):
         i = np.uint32(rows[p])
-        own, square = local[i], x[p] * x[p]
+        square = x[p] * x[p]
         if pivot.size == 0:
             for r in range(k):
-                d[r] += square * (own[r] + floor)
-        elif pivot[i] < 0:
+                d[r] += square * (local[i, r] + floor)
+        elif pivot[0] < 0:
             for r in range(k):
-                d[r] += 2.0 * square * weight[i] * (own[r] * (1.0 - own[r]) + floor)
+                d[r] += square * bound[i] * (min(local[i, r], 1.0 - local[i, r]) + floor)
         else:
             for r in range(k):
-                d[r] += 2.0 * square * weight[i] * (own[r] + floor)
+                d[r] += square * bound[i] * (local[i, r] + floor)
 
 
 @compiled_inside
-def spread(x, rows, weight, local, pivot, floor, d):
-    """A diagonal that bounds the row's own block of the Hessian: twice the diagonal where its rows sum to zero."""
+def spread(x, rows, bound, local, pivot, floor, d):
+    """A diagonal that bounds the row's own block of the Hessian, by the `bound` of every example's."""
     if rows.size == 0:
-        _spread_dense(x, weight, local, pivot, floor, d)
+        _spread_dense(x, bound, local, pivot, floor, d)
     else:
-        _spread_sparse(x, rows, weight, local, pivot, floor, d)
+        _spread_sparse(x, rows, bound, local, pivot, floor, d)
 
 
 @compiled_sum_inside
@@ -121,32 +121,34 @@ def _push_dense(x, change, weight, local, pivot, pushed, mean):
 
 @compiled_sum_inside
 def _push_sparse(x, rows, change, weight, local, pivot, pushed):
-    """`push` of a sparse column."""
+    """`push` of a sparse column. An array cut out for every example would cost more than what is done with it."""
     k = change.size
     if k == 1:
         for p in range(x.size):
             i = np.uint32(rows[p])
             pushed[i, 0] += local[i, 0] * (x[p] * change[0])
-        return
-    for p in range(x.size):
-        i = np.uint32(rows[p])
-        line, own = pushed[i], local[i]
-        if pivot.size == 0:
+    elif pivot.size == 0:
+        for p in range(x.size):
+            i = np.uint32(rows[p])
             for r in range(k):
-                line[r] += own[r] * (x[p] * change[r])
-        elif pivot[i] < 0:
+                pushed[i, r] += local[i, r] * (x[p] * change[r])
+    elif pivot[0] < 0:
+        for p in range(x.size):
+            i = np.uint32(rows[p])
             centre, size = local.dtype.type(0.0), x[p] * weight[i]
             for r in range(k):
-                centre += own[r] * change[r]
+                centre += local[i, r] * change[r]
             for r in range(k):
-                line[r] += size * own[r] * (change[r] - centre)
-        else:
+                pushed[i, r] += size * local[i, r] * (change[r] - centre)
+    else:
+        for p in range(x.size):
+            i = np.uint32(rows[p])
             centre, total, size = change[pivot[i]], local.dtype.type(0.0), x[p] * weight[i]
             for r in range(k):
-                part = size * own[r] * (change[r] - centre)
-                line[r] += part
+                part = size * local[i, r] * (change[r] - centre)
+                pushed[i, r] += part
                 total += part
-            line[pivot[i]] -= total
+            pushed[i, pivot[i]] -= total
 
 
 @compiled_inside

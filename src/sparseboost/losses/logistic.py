@@ -57,6 +57,10 @@ class Logistic(Loss):
     def local_curvature(self, y: Array, score: Array) -> Array:
         return expit(score) * expit(-score)
 
+    def model_curvature(self, y: Array, score: Array) -> Array:
+        far = y * score < -kernels.elementary.FURTHEST
+        return np.where(far, kernels.elementary.LEAST, self.local_curvature(y, score))
+
     def model(self, y: Array, weight: Array, score: Array) -> tuple[float, Array, Array | None]:
         force, local = np.empty(score.shape), np.empty(score.shape)
         total = kernels.elementary.logistic_model(

@@ -44,7 +44,7 @@ class Softmax(Loss):
         return self._pass(y, np.ones(y.shape[0]), score)[0]
 
     def _pass(self, y: Array, weight: Array, score: Array) -> tuple[Array, Array, Array]:
-        """Loss of every example, weighted gradient, probabilities."""
+        """Loss of every example, weighted gradient, probabilities of the curvature."""
         loss, force, share = np.empty(score.shape[0]), np.empty(score.shape), np.empty(score.shape)
         kernels.elementary.softmax_model(y, weight, np.ascontiguousarray(score), loss, force, share)
         return loss, force, share
@@ -68,7 +68,7 @@ class Softmax(Loss):
         return (up + down) * (1.0 - up - down)
 
     def model_curvature(self, y: Array, score: Array) -> Array:
-        return softmax_rows(score, axis=1)
+        return self._pass(y, np.ones(y.shape[0]), score)[2]
 
     def model(self, y: Array, weight: Array, score: Array) -> tuple[float, Array, Array | None]:
         loss, force, share = self._pass(y, weight, score)

@@ -3,7 +3,7 @@
 from sparseboost.solvers.adaboost import AdaBoost
 from sparseboost.solvers.admm import ADMM, RowBlocks
 from sparseboost.solvers.base import Solution, Solver, State, minimize
-from sparseboost.solvers.correction import Correction, Corrector
+from sparseboost.solvers.correction import Correction, Corrector, Goal
 from sparseboost.solvers.frank_wolfe import FrankWolfe
 from sparseboost.solvers.gradboost import GradBoost
 from sparseboost.solvers.induction import Boosting
@@ -20,6 +20,7 @@ __all__ = [
     "Corrector",
     "ForwardStagewise",
     "FrankWolfe",
+    "Goal",
     "GradBoost",
     "LeastSquares",
     "Newton",

@@ -17,7 +17,7 @@ from sparseboost.monitors import Monitor
 from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
 from sparseboost.solvers import row_blocks
-from sparseboost.solvers.correction import Corrected, Corrector
+from sparseboost.solvers.correction import Corrected, Corrector, Goal
 from sparseboost.solvers.row_blocks import Block, Meter, Signal
 
 Array = np.ndarray
@@ -159,11 +159,11 @@ class ADMM(Corrector):
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
         return problem.steepness(keys, correlation)
 
-    def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
+    def run(self, problem: Problem, ensemble: Ensemble, score: Array, goal: Goal, monitor: Monitor) -> Corrected:
         if ensemble.size == 0 and not problem.fit_intercept:
             return Corrected(ensemble, score, 0.0, True, self.dual)
         consensus = _Consensus(self, problem, ensemble)
-        found = consensus.run(target, monitor)
+        found = consensus.run(goal.gap, monitor)
         self.dual, self.balanced = found.dual, consensus.signal.sharpness
         return found
 

@@ -114,6 +114,16 @@ class Corrected(NamedTuple):
     dual: Any = None
 
 
+class Goal(NamedTuple):
+    """The gap of the active hypotheses that is wanted, and whether others wait to enter.
+
+    Where they do, one may stop earlier, when little more is to be gained without them.
+    """
+
+    gap: float
+    waiting: bool = False
+
+
 class Corrector(ABC):
     """A way of re-optimising the weights of the active hypotheses.
 
@@ -137,8 +147,8 @@ class Corrector(ABC):
         """Raise a ValueError that names the remedy if this does not work for the problem."""
 
     @abstractmethod
-    def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
-        """Repeat until the gap of the active hypotheses is at most `target`, or nothing moves any more."""
+    def run(self, problem: Problem, ensemble: Ensemble, score: Array, goal: Goal, monitor: Monitor) -> Corrected:
+        """Repeat until the goal is reached, or nothing moves any more."""
 
     @abstractmethod
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
@@ -183,7 +193,7 @@ class Correction(Corrector):
                 f"{limit:g}; divide the template by {size / limit:.6g}."
             )
 
-    def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
+    def run(self, problem: Problem, ensemble: Ensemble, score: Array, goal: Goal, monitor: Monitor) -> Corrected:
         work = Workspace(problem, ensemble, score)
         room = self._room(problem, ensemble)
         bound, stalled = 0.0, False
@@ -195,7 +205,7 @@ class Correction(Corrector):
             stalled = recent <= NOTHING * abs(problem.empty_objective)
             if stalled or monitor.out_of_time:
                 break
-            if problem.restricted_gap(work.ensemble(ensemble), work.score) <= target:
+            if problem.restricted_gap(work.ensemble(ensemble), work.score) <= goal.gap:
                 break
         corrected = self._clear_empty_columns(problem, work.ensemble(ensemble), room)
         return Corrected(corrected, corrected.score(), bound, stalled)

@@ -12,7 +12,7 @@ from sparseboost.hypotheses import Enumerable
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem, Survey
 from sparseboost.solvers.base import Request, Solver, State
-from sparseboost.solvers.correction import Corrected, Correction, Corrector
+from sparseboost.solvers.correction import Corrected, Correction, Corrector, Goal
 
 Array = np.ndarray
 FEWEST_INDUCED = 10
@@ -66,7 +66,8 @@ class Boosting(Solver):
         problem = self._smoothing(state.problem, survey, target)
         before = state.ensemble
         candidates = self._affordable(before, problem, survey.candidates.keys)
-        inner = target * 0.5 if candidates.size == 0 else max(target * 0.5, survey.gap * self.correction.inner)
+        waiting = candidates.size > 0
+        goal = Goal(max(target * 0.5, survey.gap * self.correction.inner if waiting else 0.0), waiting)
         ensemble = before.extend(problem.dictionary, candidates)
         inducing = True
         if self.corrective is False:
@@ -75,7 +76,7 @@ class Boosting(Solver):
             found = self._once(problem, ensemble, state.score, np.arange(ensemble.size) >= before.size)
             inducing = False
         else:
-            found = self.correction.run(problem, ensemble, state.score, inner, monitor)
+            found = self.correction.run(problem, ensemble, state.score, goal, monitor)
         # Where the dual point is not unique, a hypothesis without weight may hold it in place: dropped, it would come
         # back round after round. It goes only if the objective fell, which cannot happen for ever.
         holds = found.dual is not None and found.bound <= 0.5 * target

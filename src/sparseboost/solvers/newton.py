@@ -12,7 +12,7 @@ from sparseboost.monitors import Monitor
 from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
 from sparseboost.solvers.constant_gram import ConstantGram
-from sparseboost.solvers.correction import Corrected, Corrector
+from sparseboost.solvers.correction import Corrected, Corrector, Goal
 from sparseboost.solvers.gram_cache import GramCache
 from sparseboost.solvers.quadratic_model import Aim, QuadraticModel
 
@@ -23,6 +23,8 @@ SMALLEST_STEP = 1e-6
 ROUNDING = 1e-13
 ENOUGH = 0.003  # share of the gap that is wanted: a sweep that gains less is the last
 SLOW = 0.1  # share of the last step's promise: Newton's method does better
+KEPT = 0.5  # share of a step's promise: where less came true the model is to blame, and solving it better is no use
+MINOR = 0.03  # share of all gains: a step that gains less is the last where others wait to enter
 MOST_CARE = 1e-5
 WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
 
@@ -41,7 +43,7 @@ class Newton(Corrector):
     r"""Block prox-Newton: minimise the quadratic model of the loss plus the penalty, then search along the line.
 
     The model's curvature is the loss's own at the current scores, not a bound over all scores; rows are solved one
-    at a time with a diagonal that bounds their block of the Hessian (for softmax, 2·diag bounds diag(q) − qqᵀ).
+    at a time with a diagonal that bounds their block of the Hessian.
     """
 
     name = "newton"
@@ -67,14 +69,14 @@ class Newton(Corrector):
     def appetite(self, problem: Problem) -> int:
         return max(1, min(MOST_INDUCED, INDUCED_ENTRIES // problem.n_outputs))
 
-    def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
+    def run(self, problem: Problem, ensemble: Ensemble, score: Array, goal: Goal, monitor: Monitor) -> Corrected:
         if ensemble.size == 0 and not problem.fit_intercept:
             return Corrected(ensemble, score, 0.0, True)
         model = QuadraticModel(problem, ensemble, self._cache, self._constant)
-        model.enough = ENOUGH * target
+        model.enough = ENOUGH * goal.gap
         point = _look(problem, ensemble, score)
         gradient = model.gradient(point.force)
-        gap, bound, stalled, promise = np.inf, 0.0, False, np.inf
+        gap, gained, bound, stalled, promise = np.inf, np.inf, 0.0, False, np.inf
         for _ in range(MOST_STEPS):
             aim = model.step(point.ensemble, gradient, point.local)
             found = _search(problem, point, aim)
@@ -86,18 +88,19 @@ class Newton(Corrector):
                 break
             if aim.promise > SLOW * promise:  # the Hessian is too old, or sweeps stop before the end of a valley
                 self._cache.sharpen()
-                model.care, model.enough = max(0.1 * model.care, MOST_CARE), 0.1 * model.enough
-            promise = aim.promise
-            bound += max(point.objective - found.objective, 0.0)
+                if gained >= KEPT * promise:
+                    model.care, model.enough = max(0.1 * model.care, MOST_CARE), 0.1 * model.enough
+            promise, gained = aim.promise, max(point.objective - found.objective, 0.0)
+            bound += gained
             point = found
             gradient = model.gradient(point.force)
-            lost = aim.promise <= ROUNDING * abs(point.objective)
-            if lost or _least_gap(problem, point.ensemble, gradient) <= target:
+            lost = promise <= ROUNDING * abs(point.objective)
+            if lost or _least_gap(problem, point.ensemble, gradient) <= goal.gap:
                 last_gap, gap = gap, problem.restricted_gap(point.ensemble, point.score, gradient)
                 # below the rounding of the objective the gap is the only thing that still shows progress
                 stalled = lost and model.blind and gap > 0.9 * last_gap
                 model.blind = lost
-            if stalled or gap <= target or monitor.out_of_time:
+            if stalled or gap <= goal.gap or (goal.waiting and gained < MINOR * bound) or monitor.out_of_time:
                 break
         return Corrected(point.ensemble, point.ensemble.score(), bound, stalled)
 

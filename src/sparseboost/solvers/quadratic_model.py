@@ -170,11 +170,11 @@ class QuadraticModel:
         self, gram: Array, gradient: Array, diagonal: Array, strength: Array, coef: Array, watched: Array
     ) -> float:
         problem = self.problem
-        ends = problem.driving_loss.quadratic and gram.size >= CHEAP_HESSIAN and not self.blind
-        most, fraction = (BLIND_SWEEPS, -np.inf) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION * self.care)
+        ends = problem.driving_loss.quadratic and gram.size >= CHEAP_HESSIAN
+        most, fraction = (BLIND_SWEEPS, -1.0) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION * self.care)
         promise, _, _ = kernels.descent.descend(
             None, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
-            -1, watched, None, 0.0, most, fraction, gram.size > TINY_HESSIAN, None,
+            -1, watched, None, 0.0, most, fraction, gram.size > TINY_HESSIAN or self.blind, None,
             self.enough if ends else -np.inf,
         )  # fmt: skip
         return float(promise)
@@ -197,11 +197,11 @@ class QuadraticModel:
         last = -1 if follows is not None or not free else coef.shape[0] - 1
         watched = (alive if last < 0 else np.append(alive, True)) * patience
         part = coef[: watched.size]
+        most, fraction = (BLIND_SWEEPS, -1.0) if self.blind else (self.most_sweeps, COLUMN_FRACTION * self.care)
         promise, done, moved = kernels.descent.descend(
             (data, None if dense else indices, indptr), None, gradient[: watched.size], np.empty(part.shape),
             self.strength, part, problem.penalty.kernel, problem.penalty.positive, last, watched,
-            (weight, curvature, self.pivot), FLOOR * float(curvature.max()), self.most_sweeps,
-            COLUMN_FRACTION * self.care, True, follows, self.enough,
+            (weight, curvature, self.pivot), FLOOR * float(curvature.max()), most, fraction, True, follows, self.enough,
         )  # fmt: skip
         if follows is not None:
             coef[-1] += moved

@@ -12,7 +12,7 @@ from sparseboost.hypotheses import StumpDictionary
 from sparseboost.monitors import Monitor
 from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
-from sparseboost.solvers.correction import Corrected, Corrector
+from sparseboost.solvers.correction import Corrected, Corrector, Goal
 from sparseboost.solvers.newton import ROUNDING, SMALLEST_STEP, Newton
 
 Array = np.ndarray
@@ -95,7 +95,7 @@ class StumpBlocks(Corrector):
     def appetite(self, problem: Problem) -> int:
         return INDUCED  # what counts is how many inputs they are of
 
-    def run(self, problem: Problem, ensemble: Ensemble, score: Array, target: float, monitor: Monitor) -> Corrected:
+    def run(self, problem: Problem, ensemble: Ensemble, score: Array, goal: Goal, monitor: Monitor) -> Corrected:
         model = _Model(problem, ensemble, self._damping)
         place = model.at(model.start, score, 1.0)
         path = _Path(model)
@@ -109,11 +109,11 @@ class StumpBlocks(Corrector):
             if place.step == 0.0:
                 done = stalled = model.damping > LARGEST_DAMPING
             else:
-                done, quiet = False, quiet + 1 if gained <= ENOUGH * target else 0
+                done, quiet = False, quiet + 1 if gained <= ENOUGH * goal.gap else 0
                 if quiet % STEPS_PER_CHECK == 1:  # the gap costs a good part of a step
                     last, gap = gap, problem.restricted_gap(model.ensemble(place.point), place.score)
                     stalled = aim.promise <= ROUNDING * abs(place.value) and gap > 0.97 * last
-                    done = gap <= target or stalled
+                    done = gap <= goal.gap or stalled
             if done or monitor.out_of_time:
                 break
         ensemble, self._damping = model.ensemble(place.point), model.damping
