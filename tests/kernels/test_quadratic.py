@@ -53,4 +53,4 @@ def test_row_step_against_scipy_for_the_group_norm(rng: np.random.Generator) -> 
     oracle = scipy_minimize(
         lambda w: row_model(L1L2(), d, b, 0.7, w), found + 0.1, method="BFGS", options={"gtol": 1e-10}
     )
-    np.testing.assert_allclose(found, oracle.x, atol=1e-5)
+    np.testing.assert_allclose(found, oracle.x, rtol=1e-5, atol=1e-5)

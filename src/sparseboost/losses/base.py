@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 Array = np.ndarray
+LEVEL = 1e-13  # of a slope that counts as none, beside sums of weights that are one
 
 
 class Loss(ABC):
@@ -95,10 +96,17 @@ class Loss(ABC):
             column = y[:, r : r + 1]
             low, high = float(column.min()), float(column.max())
 
-            def slope(constant: float, column: Array = column) -> float:
-                return float(weight @ self.gradient(column, np.full_like(column, constant))[:, 0])
+            def slope(constant: float, level: float, column: Array = column) -> float:
+                return float(weight @ self.gradient(column, np.full_like(column, constant))[:, 0]) - level
 
-            best[r] = low if low == high else brentq(slope, low, high, xtol=1e-14 * max(1.0, high - low), rtol=1e-15)
+            # where all constants of an interval are best, the middle of it: rounding must not choose one
+            ends = []
+            for level in (-LEVEL, LEVEL):
+                if slope(low, level) >= 0.0 or slope(high, level) <= 0.0:
+                    ends.append(low if slope(low, level) >= 0.0 else high)
+                else:
+                    ends.append(brentq(slope, low, high, (level,), xtol=1e-14 * max(1.0, high - low), rtol=1e-15))
+            best[r] = 0.5 * (ends[0] + ends[1])
         return best
 
     def reference(self, y: Array) -> Array | None:

@@ -26,6 +26,7 @@ SLOW = 0.1  # share of the last step's promise: Newton's method does better
 KEPT = 0.5  # share of a step's promise: where less came true the model is to blame, and solving it better is no use
 MINOR = 0.03  # share of all gains: a step that gains less is the last where others wait to enter
 MOST_CARE = 1e-5
+MOST_IDLE = 3  # steps below rounding in a row that bring no smaller gap than any before
 WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
 
 
@@ -77,6 +78,7 @@ class Newton(Corrector):
         point = _look(problem, ensemble, score)
         gradient = model.gradient(point.force)
         gap, gained, bound, stalled, promise = np.inf, np.inf, 0.0, False, np.inf
+        least, idle = np.inf, 0
         for _ in range(MOST_STEPS):
             aim = model.step(point.ensemble, gradient, point.local)
             found = _search(problem, point, aim)
@@ -96,10 +98,10 @@ class Newton(Corrector):
             gradient = model.gradient(point.force)
             lost = promise <= ROUNDING * abs(point.objective)
             if lost or _least_gap(problem, point.ensemble, gradient) <= goal.gap:
-                last_gap, gap = gap, problem.restricted_gap(point.ensemble, point.score, gradient)
-                # below the rounding of the objective the gap is the only thing that still shows progress
-                stalled = lost and model.blind and gap > 0.9 * last_gap
-                model.blind = lost
+                gap = problem.restricted_gap(point.ensemble, point.score, gradient)
+                # below the rounding of the objective only the gap still shows progress, and not every time
+                idle = idle + 1 if lost and gap > 0.9 * least else 0
+                least, stalled, model.blind = min(gap, least), idle >= MOST_IDLE, lost
             if stalled or gap <= goal.gap or (goal.waiting and gained < MINOR * bound) or monitor.out_of_time:
                 break
         return Corrected(point.ensemble, point.ensemble.score(), bound, stalled)

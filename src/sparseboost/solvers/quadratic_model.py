@@ -18,7 +18,7 @@ from sparseboost.solvers.panel import places
 Array = np.ndarray
 COLUMN_SWEEPS, FEWEST_SWEEPS = 50, 10
 COLUMN_FRACTION = 0.01  # sweeps stop when one gains less than this share of all before it
-GRAM_SWEEPS, BLIND_SWEEPS = 1000, 100
+GRAM_SWEEPS, BLIND_SWEEPS = 1000, 300
 GRAM_FRACTION = 1e-3
 TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
 LARGEST_HESSIAN, SMALL_HESSIAN = 10_000_000, 1_000_000  # entries
