@@ -25,12 +25,13 @@ from sparseboost.estimators.validation import (
     check_data,
     check_parameters,
     class_weights,
+    finite_only,
     make_costs,
     make_penalty,
     make_space,
     make_template,
 )
-from sparseboost.hypotheses import Context, Dictionary, Feature, FeatureDictionary, HypothesisSpace, evaluate
+from sparseboost.hypotheses import Context, Dictionary, Feature, FeatureDictionary, Features, HypothesisSpace, evaluate
 from sparseboost.losses import Loss
 from sparseboost.monitors import Callback, Monitor
 from sparseboost.penalties import Penalty
@@ -134,6 +135,11 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
     def _space(self) -> HypothesisSpace:
         return make_space(self.hypotheses)
 
+    @property
+    def _inspects_later(self) -> bool:
+        """Whether the first pass over X shows if all numbers are finite, as it does where they are the hypotheses."""
+        return type(self._space()) is Features
+
     def _pose(self, X: Any, target: Array, loss: Loss, weight: Array) -> Problem:
         """The question to answer, from what `_encode_weighted` returns or some rows of it."""
         if not weight.sum() > 0:
@@ -150,6 +156,7 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
             n_classes=(loss.n_outputs(target) if loss.multiclass else 2) if is_classifier(self) else None,
             random_state=self.random_state,
             n_jobs=effective_n_jobs(self.n_jobs),
+            inspect=finite_only(self) if self._inspects_later else None,
         )
         dictionary: Dictionary = self._space().bind(X, context)
         penalty = make_penalty(self.penalty, self.positive)

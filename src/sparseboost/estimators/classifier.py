@@ -208,7 +208,7 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
             check_choice("loss", self.loss, CLASSIFICATION_LOSSES)
         if sp.issparse(y):
             y = y.toarray()
-        X, y = check_data(self, X, y, reset=reset, multi_output=True)
+        X, y = check_data(self, X, y, reset=reset, finite=not self._inspects_later, multi_output=True)
         kind = type_of_target(y, input_name="y")
         if kind not in TARGETS:
             check_classification_targets(y)  # says what is wrong

@@ -133,7 +133,7 @@ history_, n_features_in_, feature_names_in_
 
     def _encode(self, X: Any, y: Any, reset: bool) -> tuple[Any, Array, Loss, Array | None]:
         loss = make_regression_loss(self.loss)
-        X, y = check_data(self, X, y, reset=reset, multi_output=True, y_numeric=True)
+        X, y = check_data(self, X, y, reset=reset, finite=not self._inspects_later, multi_output=True, y_numeric=True)
         self._flat = y.ndim == 1
         return X, np.asarray(y, dtype=np.float64).reshape(y.shape[0], -1), loss, None
 

@@ -6,13 +6,14 @@ import copy
 import math
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils import assert_all_finite, check_random_state, compute_sample_weight
 from sklearn.utils.validation import validate_data
 
 from sparseboost.estimators.categories import encode_categories
@@ -259,8 +260,18 @@ def check_columns(estimator: Any, X: Any) -> None:
     )
 
 
-def check_data(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool, **options: Any) -> Any:
-    """scikit-learn's validation, plus column labels, and a clear word about text columns."""
+def finite_only(estimator: Any) -> Callable[[Any], None]:
+    """What complains of an X that holds NaN or infinity, as scikit-learn does, on behalf of the estimator."""
+    return partial(assert_all_finite, estimator_name=type(estimator).__name__, input_name="X")
+
+
+def check_data(
+    estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool, finite: bool = True, **options: Any
+) -> Any:
+    """scikit-learn's validation, plus column labels, and a clear word about text columns.
+
+    With ``finite=False`` nobody looks for NaN and infinity in X: whoever asks for that does so later.
+    """
     if reset:
         estimator._column_labels = column_labels(X)
     else:
@@ -278,7 +289,7 @@ def check_data(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool,
     try:
         found = validate_data(
             estimator, X, y, reset=reset, dtype="numeric", accept_sparse=["csc", "csr", "coo"],
-            ensure_all_finite="allow-nan" if space.allows_missing else True, **options,
+            ensure_all_finite=finite and ("allow-nan" if space.allows_missing else True), **options,
         )  # fmt: skip
         data = found[0] if isinstance(found, tuple) else found
         if data.dtype.kind not in "biuf":  # frames with categories or dates pass scikit-learn as objects

@@ -77,6 +77,8 @@ class Context:
         Seed of spaces that draw at random.
     n_jobs : int
         Threads for passes over X. Results do not depend on it.
+    inspect : callable, optional
+        Raises if X holds numbers that are not finite; asked when a sum over X is not. None: somebody has looked before.
     """
 
     feature_names: Sequence[str] | None = None
@@ -87,6 +89,7 @@ class Context:
     n_classes: int | None = None
     random_state: Any = None
     n_jobs: int = 1
+    inspect: Callable[[Any], None] | None = None
 
     def name(self, j: int) -> str:
         """Name of input j."""

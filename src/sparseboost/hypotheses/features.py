@@ -13,6 +13,8 @@ from sparseboost.hypotheses.base import Array, Context, Hypothesis, HypothesisSp
 from sparseboost.hypotheses.blocks import BlockDictionary, ranges
 from sparseboost.hypotheses.columns import Columns
 
+FEW_OUTPUTS = 8  # up to so many, a pass column by column takes less time than BLAS
+
 
 class Feature(Hypothesis):
     """The hypothesis h(x) = x_j.
@@ -76,6 +78,9 @@ class FeatureDictionary(BlockDictionary):
     def __init__(self, X: Any, context: Context) -> None:
         super().__init__(X.shape[0], int(X.shape[1]), context.costs(X.shape[1]), context)
         self.X = X
+        self._inspected = False
+        self._lengths: Array | None = None
+        self._by_lines = not sp.issparse(X) and X.flags.f_contiguous and X.dtype in (np.float32, np.float64)
 
     def columns(self, keys: Array) -> Columns:
         if sp.issparse(self.X):
@@ -94,6 +99,15 @@ class FeatureDictionary(BlockDictionary):
         return hypothesis.feature if isinstance(hypothesis, Feature) and hypothesis.feature < self.size else None
 
     def correlate(self, force: Array) -> Array:
+        out = self._correlate(force)
+        if self._context.inspect is not None and not self._inspected:
+            self._inspected = True
+            # every sum over a column with NaN or infinity is not finite: looking for them needs no pass of its own
+            if not np.all(np.isfinite(out)):
+                self._context.inspect(self.X)
+        return out
+
+    def _correlate(self, force: Array) -> Array:
         # blocks are the same for every n_jobs, and every column is summed by one thread, so bits do not change
         out = np.empty((self.size, force.shape[1]))
         if sp.issparse(self.X):
@@ -103,6 +117,16 @@ class FeatureDictionary(BlockDictionary):
                 kernels.columns.correlate(X.data, X.indices, X.indptr, None, force, out, part.start, part.stop)
 
             self.in_threads(by_entries, self.parts(self.size))
+        elif self._by_lines and (force.shape[1] <= FEW_OUTPUTS or self.X.dtype == np.float32):
+            lines, across = self.X.T, np.ascontiguousarray(force.T)
+            squares = np.empty(self.size if self._lengths is None else 0)
+
+            def by_lines(part: slice) -> None:
+                kernels.columns.correlate_dense(lines, across, out, squares, part.start, part.stop)
+
+            self.in_threads(by_lines, self.parts(self.size))
+            if self._lengths is None:
+                self._lengths = np.sqrt(squares)
         elif self.X.dtype == np.float64 or self.X.flags.f_contiguous:
 
             def by_columns(part: slice) -> None:
@@ -126,15 +150,18 @@ class FeatureDictionary(BlockDictionary):
         return out
 
     def lengths(self) -> Array:
+        if self._lengths is not None:
+            return self._lengths
         out = np.empty(self.size)
-        if sp.issparse(self.X) or (self.X.flags.f_contiguous and self.X.dtype in (np.float32, np.float64)):
+        if sp.issparse(self.X) or self._by_lines:
             data, _, indptr = Columns(self.X).flat
             kernels.columns.lengths(data, indptr, out)
-            return out
-        for part in self.parts(self.size):
-            block = self.X[:, part]
-            out[part] = np.einsum("ij,ij->j", block, block, dtype=np.float64)
-        return np.sqrt(out)
+        else:
+            for part in self.parts(self.size):
+                block = self.X[:, part]
+                out[part] = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
+        self._lengths = out
+        return out
 
     def parts(self, length: int) -> Iterator[slice]:
         if sp.issparse(self.X):

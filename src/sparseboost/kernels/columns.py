@@ -38,12 +38,32 @@ def correlate(data, indices, indptr, keys, force, out, first, last):
 
 
 @compiled_sum
+def correlate_dense(lines, force, out, squares, first, last):
+    """out[j] = Σ_i x_ij force[:, i] of dense columns x_j = lines[j], first ≤ j < last; their squares if there is room.
+
+    A column is read from memory once, for all outputs. BLAS is faster from about ten outputs on.
+    """
+    for j in range(first, last):
+        x = lines[j]
+        for r in range(force.shape[0]):
+            own, total = force[r], 0.0
+            for i in range(x.size):
+                total += float(x[i]) * own[i]
+            out[j, r] = total
+        if squares.size:
+            total = 0.0
+            for i in range(x.size):
+                total += float(x[i]) * float(x[i])
+            squares[j] = total
+
+
+@compiled_sum
 def lengths(data, indptr, out):
     """out[j] = ‖x_j‖ of sparse columns."""
     for j in range(indptr.size - 1):
-        total = 0.0
-        for p in range(indptr[j], indptr[j + 1]):
-            total += float(data[p]) * data[p]
+        x, total = data[indptr[j] : indptr[j + 1]], 0.0
+        for p in range(x.size):
+            total += float(x[p]) * float(x[p])
         out[j] = math.sqrt(total)
 
 
