@@ -155,13 +155,28 @@ def test_split_correlate_equals_two_products(sparse, k, rng):
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_correlate_fills_exactly_its_range_of_columns(k, index, dtype, rng):
-    X = features(25, 9, rng, sparse=True).astype(dtype)
+def test_correlate_is_the_product_of_the_chosen_columns(k, index, dtype, rng):
+    X, keys = features(25, 9, rng, sparse=True).astype(dtype), np.array([6, 2, 3])
     force_ = rng.normal(size=(25, k))
-    out = np.full((9, k), 7.0)
-    columns.correlate(X.data, X.indices.astype(index), X.indptr.astype(index), None, force_, out, 2, 6)
-    np.testing.assert_allclose(out[2:6], (X.astype(np.float64).T @ force_)[2:6], rtol=1e-12, atol=1e-14)
-    assert np.all(out[[0, 1, 6, 7, 8]] == 7.0)
+    out, squares, nothing = np.empty((3, k)), np.empty(3), np.empty(0)
+    columns.correlate(X.data, X.indices.astype(index), X.indptr.astype(index), keys, force_, out, squares)
+    full = X.toarray().astype(np.float64)[:, keys]
+    np.testing.assert_allclose(out, full.T @ force_, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(squares, (full**2).sum(axis=0), rtol=1e-12)
+    other = np.empty((3, k))
+    columns.correlate(X.data, X.indices.astype(index), X.indptr.astype(index), keys, force_, other, nothing)
+    np.testing.assert_array_equal(other, out)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_correlate_dense_is_the_product_of_the_chosen_columns(k, dtype, rng):
+    lines, keys = rng.normal(size=(9, 25)).astype(dtype), np.array([6, 2, 3])
+    across, out, squares = rng.normal(size=(k, 25)), np.empty((3, k)), np.empty(3)
+    columns.correlate_dense(lines, keys, across, out, squares)
+    full = lines[keys].astype(np.float64)
+    np.testing.assert_allclose(out, full @ across.T, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(squares, (full**2).sum(axis=1), rtol=1e-12)
 
 
 # -- sweeps -------------------------------------------------------------------------------------------------------

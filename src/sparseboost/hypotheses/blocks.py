@@ -77,7 +77,7 @@ class BlockDictionary(Enumerable):
         rank: Rank | None = None,
     ) -> Candidates:
         remembers = self.remembers and above > 0.0
-        due = self._pricing.due(force, dual_norm, above * self._cost, self.lengths) if remembers else None
+        due = self._pricing.due(force, dual_norm, above * self._cost, self) if remembers else None
         if due is not None:
             return self._search_some(due, force, dual_norm, count, above=above, exclude=exclude, rank=rank)
         correlation = self.correlate(force)
@@ -144,6 +144,11 @@ class BlockDictionary(Enumerable):
     def lengths(self) -> Array:
         """‖h_j‖ over the examples, of every hypothesis."""
         return np.sqrt(self.energy(np.ones(self.n_examples)))
+
+    @property
+    def knows_lengths(self) -> bool:
+        """Whether the lengths are there without a pass over the data."""
+        return False
 
     def split_correlate(self, keys: Array, up: Array, down: Array) -> tuple[Array, Array]:
         plus, minus = np.empty((keys.size, up.shape[1])), np.empty((keys.size, up.shape[1]))

@@ -57,7 +57,8 @@ class Columns:
         if not sp.issparse(self.matrix):
             return np.asarray(self.matrix.T @ force)
         X, out = self.matrix, np.empty((self.size, force.shape[1]))
-        kernels.columns.correlate(X.data, X.indices, X.indptr, None, np.ascontiguousarray(force), out, 0, self.size)
+        everyone, force = np.arange(self.size), np.ascontiguousarray(force)
+        kernels.columns.correlate(X.data, X.indices, X.indptr, everyone, force, out, np.empty(0))
         return out
 
     def split_correlate(self, up: Array, down: Array) -> tuple[Array, Array]:

@@ -109,59 +109,59 @@ class FeatureDictionary(BlockDictionary):
 
     def _correlate(self, force: Array) -> Array:
         # blocks are the same for every n_jobs, and every column is summed by one thread, so bits do not change
-        out = np.empty((self.size, force.shape[1]))
-        if sp.issparse(self.X):
-            X, force = self.X, np.ascontiguousarray(force)
-
-            def by_entries(part: slice) -> None:
-                kernels.columns.correlate(X.data, X.indices, X.indptr, None, force, out, part.start, part.stop)
-
-            self.in_threads(by_entries, self.parts(self.size))
-        elif self._by_lines and (force.shape[1] <= FEW_OUTPUTS or self.X.dtype == np.float32):
-            lines, across = self.X.T, np.ascontiguousarray(force.T)
-            squares = np.empty(self.size if self._lengths is None else 0)
-
-            def by_lines(part: slice) -> None:
-                kernels.columns.correlate_dense(lines, across, out, squares, part.start, part.stop)
-
-            self.in_threads(by_lines, self.parts(self.size))
-            if self._lengths is None:
-                self._lengths = np.sqrt(squares)
-        elif self.X.dtype == np.float64 or self.X.flags.f_contiguous:
+        if sp.issparse(self.X) or (self._by_lines and (force.shape[1] <= FEW_OUTPUTS or self.X.dtype == np.float32)):
+            return self._correlate_columns(self._keys, force)
+        if self.X.dtype == np.float64 or self.X.flags.f_contiguous:
+            out = np.empty((self.size, force.shape[1]))
 
             def by_columns(part: slice) -> None:
                 np.matmul(self.X[:, part].astype(np.float64, copy=False).T, force, out=out[part])
 
             self.in_threads(by_columns, self.parts(self.size))
-        else:
+            return out
 
-            def by_rows(part: slice) -> Array:
-                return self.X[part].astype(np.float64).T @ force[part]
+        def by_rows(part: slice) -> Array:
+            return self.X[part].astype(np.float64).T @ force[part]
 
-            out = np.sum(self.in_threads(by_rows, ranges(self.n_examples, self.size)), axis=0)
-        return out
+        return np.sum(self.in_threads(by_rows, ranges(self.n_examples, self.size)), axis=0)
 
     def correlate_some(self, keys: Array, force: Array) -> Array:
-        if not sp.issparse(self.X):
-            return super().correlate_some(keys, force)
-        out = np.empty((keys.size, force.shape[1]))
-        X, force = self.X, np.ascontiguousarray(force)
-        kernels.columns.correlate(X.data, X.indices, X.indptr, keys, force, out, 0, keys.size)
+        if sp.issparse(self.X) or self._by_lines:
+            return self._correlate_columns(keys, force)
+        return super().correlate_some(keys, force)
+
+    def _correlate_columns(self, keys: Array, force: Array) -> Array:
+        """One column after the other; the first time that all are read, their lengths come along."""
+        X, out = self.X, np.empty((keys.size, force.shape[1]))
+        measures = self._lengths is None and keys is self._keys
+        squares = np.empty(keys.size if measures else 0)
+        force = np.ascontiguousarray(force if sp.issparse(X) else force.T)
+
+        def some(part: slice) -> None:
+            if sp.issparse(X):
+                kernels.columns.correlate(X.data, X.indices, X.indptr, keys[part], force, out[part], squares[part])
+            else:
+                kernels.columns.correlate_dense(X.T, keys[part], force, out[part], squares[part])
+
+        self.in_threads(some, self.parts(keys.size))
+        if measures:
+            self._lengths = np.sqrt(squares)
         return out
 
     def lengths(self) -> Array:
-        if self._lengths is not None:
-            return self._lengths
-        out = np.empty(self.size)
-        if sp.issparse(self.X) or self._by_lines:
-            data, _, indptr = Columns(self.X).flat
-            kernels.columns.lengths(data, indptr, out)
-        else:
+        if self._lengths is None and (sp.issparse(self.X) or self._by_lines):
+            self._correlate_columns(self._keys, np.zeros((self.n_examples, 1)))
+        elif self._lengths is None:
+            self._lengths = np.empty(self.size)
             for part in self.parts(self.size):
                 block = self.X[:, part]
-                out[part] = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
-        self._lengths = out
-        return out
+                self._lengths[part] = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
+        assert self._lengths is not None
+        return self._lengths
+
+    @property
+    def knows_lengths(self) -> bool:
+        return self._lengths is not None
 
     def parts(self, length: int) -> Iterator[slice]:
         if sp.issparse(self.X):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -12,34 +12,42 @@ ROUNDING = 1.0 + 1e-12
 FEWEST = 1000  # hypotheses: fewer are all looked at
 
 
+class Measured(Protocol):
+    """Hypotheses with lengths ‖h_j‖ over the examples, which may be known already."""
+
+    @property
+    def knows_lengths(self) -> bool: ...
+
+    def lengths(self) -> Array: ...
+
+
 class Pricing:
     r"""Upper bounds on the dual norm of every hypothesis' correlation, from the last time it was computed.
 
-    When the force on the examples changes by Δ, the correlation of column h with output r changes by at most
-    ‖h‖·‖Δ_r‖ (Cauchy–Schwarz), and a dual norm by at most the dual norm of these changes. Close to the optimum the
-    force hardly changes, and nearly all hypotheses are seen to stay below the level without a look.
+    When the force on the examples changes from f to a·f + Δ with a ≥ 0, a dual norm grows to at most a times what it
+    was, plus the dual norm of ‖h‖·‖Δ_r‖ over the outputs r (Cauchy–Schwarz); a is chosen so that Δ is short. Close to
+    the optimum the force hardly changes, and nearly all hypotheses are seen to stay below the level without a look.
     """
 
     def __init__(self) -> None:
-        self._lengths: Array | None = None
         self._searches = 0
         self._bound = np.empty(0)
         self._force = np.empty((0, 0))
         self._dual_norm: DualNorm | None = None
 
-    def due(self, force: Array, dual_norm: DualNorm, level: Array, lengths: Callable[[], Array]) -> Array | None:
-        """Hypotheses whose dual norm may exceed their level; None if (nearly) all have to be looked at.
-
-        `lengths` finds the norms of the columns; it is asked once.
-        """
+    def due(self, force: Array, dual_norm: DualNorm, level: Array, columns: Measured) -> Array | None:
+        """Hypotheses whose dual norm may exceed their level; None if (nearly) all have to be looked at."""
         self._searches += 1
-        # the first searches are far apart, and lengths cost a pass over the data
-        if self._searches <= 3 or self._bound.size < FEWEST or self._dual_norm != dual_norm:
+        if self._bound.size < FEWEST or self._dual_norm != dual_norm:
             return None
-        if self._lengths is None:
-            self._lengths = lengths()
-        change = np.sqrt(np.square(force - self._force).sum(axis=0))
-        self._bound += self._lengths * (float(dual_norm(-change[None, :])[0]) * ROUNDING)
+        # the first searches are far apart, and where lengths are not known they cost a pass over the data
+        if not columns.knows_lengths and self._searches <= 3:
+            return None
+        size = float(np.vdot(self._force, self._force))
+        share = max(float(np.vdot(self._force, force)) / size, 0.0) if size > 0.0 else 0.0
+        change = np.sqrt(np.square(force - share * self._force).sum(axis=0))
+        self._bound *= share * ROUNDING
+        self._bound += columns.lengths() * (float(dual_norm(-change[None, :])[0]) * ROUNDING)
         self._force = force
         keys = np.flatnonzero(self._bound * ROUNDING > level)
         return keys if 2 * keys.size < self._bound.size else None

@@ -222,8 +222,9 @@ class SparseInputs(Inputs):
     def single(self, force: Array) -> tuple[Array, Array]:
         indptr, indices, data, _ = self.support
         sums, sizes = np.empty((2, indptr.size - 1, force.shape[1]))
-        kernels.columns.correlate(data, indices, indptr, None, force, sums, 0, len(sums))
-        kernels.columns.correlate(np.abs(data), indices, indptr, None, np.abs(force), sizes, 0, len(sums))
+        everyone, none = np.arange(len(sums)), np.empty(0)
+        kernels.columns.correlate(data, indices, indptr, everyone, force, sums, none)
+        kernels.columns.correlate(np.abs(data), indices, indptr, everyone, np.abs(force), sizes, none)
         return sums, sizes
 
     def expand(

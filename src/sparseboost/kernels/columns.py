@@ -2,69 +2,65 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from sparseboost.kernels.compile import compiled, compiled_sum
+from sparseboost.kernels.compile import compiled, compiled_sum, compiled_sum_inside
 
 TINY = float(np.finfo(float).tiny)
 # Sums over sparse entries are compiled in the order written, and their indices are unsigned: gathering examples into
 # vectors takes longer than loading them one by one, and so does asking whether an index counts from the end.
 
 
+@compiled_sum_inside
+def sum_of_squares(x):
+    """Σ_i x_i²."""
+    total = 0.0
+    for i in range(x.size):
+        total += np.float64(x[i]) * np.float64(x[i])
+    return total
+
+
 @compiled
-def correlate(data, indices, indptr, keys, force, out, first, last):
-    """out[c] = Σ_i x_ij force[i] of sparse columns j = keys[c], or j = c where `keys` is None, for first ≤ c < last."""
+def correlate(data, indices, indptr, keys, force, out, squares):
+    """out[c] = Σ_i x_ij force[i] of sparse columns j = keys[c]; if there is room for them, their squares too."""
     k = force.shape[1]
     alone, sums = force[:, 0], np.empty(k)
-    for c in range(first, last):
-        j = c if keys is None else keys[c]
+    for c in range(keys.size):
+        j = keys[c]
         start, stop = np.uint64(indptr[j]), np.uint64(indptr[j + 1])
         if k == 1:
             total = 0.0
             for p in range(start, stop):
                 total += data[p] * alone[np.uint64(indices[p])]
             out[c, 0] = total
-            continue
-        for r in range(k):
-            sums[r] = 0.0
-        for p in range(start, stop):
-            x, line = data[p], force[np.uint64(indices[p])]
+        else:
             for r in range(k):
-                sums[r] += x * line[r]
-        for r in range(k):
-            out[c, r] = sums[r]
+                sums[r] = 0.0
+            for p in range(start, stop):
+                x, line = data[p], force[np.uint64(indices[p])]
+                for r in range(k):
+                    sums[r] += x * line[r]
+            for r in range(k):
+                out[c, r] = sums[r]
+        if squares.size:
+            squares[c] = sum_of_squares(data[start:stop])
 
 
 @compiled_sum
-def correlate_dense(lines, force, out, squares, first, last):
-    """out[j] = Σ_i x_ij force[:, i] of dense columns x_j = lines[j], first ≤ j < last; their squares if there is room.
+def correlate_dense(lines, keys, force, out, squares):
+    """out[c] = Σ_i x_ij force[:, i] of dense columns x_j = lines[j], j = keys[c], and squares as in `correlate`.
 
     A column is read from memory once, for all outputs. BLAS is faster from about ten outputs on.
     """
-    for j in range(first, last):
-        x = lines[j]
+    for c in range(keys.size):
+        x = lines[keys[c]]
         for r in range(force.shape[0]):
             own, total = force[r], 0.0
             for i in range(x.size):
-                total += float(x[i]) * own[i]
-            out[j, r] = total
+                total += np.float64(x[i]) * own[i]
+            out[c, r] = total
         if squares.size:
-            total = 0.0
-            for i in range(x.size):
-                total += float(x[i]) * float(x[i])
-            squares[j] = total
-
-
-@compiled_sum
-def lengths(data, indptr, out):
-    """out[j] = ‖x_j‖ of sparse columns."""
-    for j in range(indptr.size - 1):
-        x, total = data[indptr[j] : indptr[j + 1]], 0.0
-        for p in range(x.size):
-            total += float(x[p]) * float(x[p])
-        out[j] = math.sqrt(total)
+            squares[c] = sum_of_squares(x)
 
 
 @compiled_sum
