@@ -29,6 +29,34 @@ class Columns:
         return int(self.matrix.shape[1])
 
     @property
+    def sparse(self) -> bool:
+        """Whether only numbers that are not zero are stored."""
+        return sp.issparse(self.matrix)
+
+    @property
+    def mean_entries(self) -> float:
+        """How many numbers a column stores."""
+        return self.matrix.nnz / max(self.size, 1) if self.sparse else float(self.lines[0].shape[1])
+
+    @property
+    def lines(self) -> tuple[Array, Array]:
+        """Dense columns as lines of an array in some precision, and which of them they are."""
+        return self.matrix.T, np.arange(self.size)
+
+    def some(self, places: Array) -> Any:
+        """The columns at these places, as a matrix."""
+        return self.matrix[:, places]
+
+    def packed(self, dtype: type) -> tuple[Array, Array, Array]:
+        """`flat`, with numbers of this precision, and without a copy in another."""
+        if dtype is np.float64:
+            return self.flat
+        if self.sparse:
+            return self.rounded, *self.flat[1:]
+        m, n = self.lines[0].shape[1], self.size
+        return self.rounded, np.empty(0, np.int32), np.arange(0, m * n + 1, max(m, 1))
+
+    @property
     def flat(self) -> tuple[Array, Array, Array]:
         """(data, indices, indptr) as the kernels read them; `indices` is empty for dense columns."""
         # one integer type per array, whatever the input had: every other type would be compiled anew

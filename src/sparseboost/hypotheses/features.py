@@ -12,8 +12,7 @@ from sparseboost import kernels
 from sparseboost.hypotheses.base import Array, Context, Hypothesis, HypothesisSpace
 from sparseboost.hypotheses.blocks import BlockDictionary, ranges
 from sparseboost.hypotheses.columns import Columns
-
-FEW_OUTPUTS = 8  # up to so many, a pass column by column takes less time than BLAS
+from sparseboost.hypotheses.lent_columns import FEW_OUTPUTS, LentColumns
 
 
 class Feature(Hypothesis):
@@ -78,6 +77,7 @@ class FeatureDictionary(BlockDictionary):
     def __init__(self, X: Any, context: Context) -> None:
         super().__init__(X.shape[0], int(X.shape[1]), context.costs(X.shape[1]), context)
         self.X = X
+        self._lines: Any = None if sp.issparse(X) else X.T
         self._inspected = False
         self._lengths: Array | None = None
         self._by_lines = not sp.issparse(X) and X.flags.f_contiguous and X.dtype in (np.float32, np.float64)
@@ -87,6 +87,8 @@ class FeatureDictionary(BlockDictionary):
             part = sp.csc_array(self.X[:, keys], dtype=np.float64)
             part.sort_indices()
             return Columns(part)
+        if self._by_lines:
+            return LentColumns(self._lines, keys)
         return Columns(np.asfortranarray(self.X[:, keys], dtype=np.float64))
 
     def hypothesis(self, key: int) -> Feature:

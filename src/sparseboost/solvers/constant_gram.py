@@ -61,7 +61,7 @@ class ConstantGram:
         weight = problem.weight * problem.driving_loss.sharpness
         self.corner = float(weight.sum())
         first, size = self.keys.size, self.keys.size + new.size
-        fresh = ensemble.columns.matrix[:, new]
+        fresh = ensemble.columns.some(new)
         edge = fresh.T @ weight
         self.keys = np.concatenate([self.keys, ensemble.keys[new]])
         self.edge = np.concatenate([self.edge, edge])

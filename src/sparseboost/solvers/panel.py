@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import scipy.sparse as sp
 
 from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
@@ -34,11 +33,11 @@ class Panel:
 
         `every` are places in the ensemble; a group is (examples or None for all, weights of shape (examples, t)).
         """
-        if sp.issparse(ensemble.columns.matrix):
+        if ensemble.columns.sparse:
             yield from self._sparse(ensemble, every, first, groups)
             return
         kept = self._places(ensemble, every)
-        values = self._room.lines[: kept.size].reshape(kept.size, ensemble.columns.matrix.shape[0])
+        values = self._room.lines[: kept.size].reshape(kept.size, ensemble.columns.lines[0].shape[1])
         if not np.array_equal(kept, np.arange(kept.size)):
             values = self._room.lines[kept]
         for rows, weights in groups:
@@ -47,7 +46,7 @@ class Panel:
 
     def scales(self, ensemble: Ensemble, every: Array) -> tuple[Array, Array] | None:
         """Scale and centre of columns at these places of the ensemble; None where they are used as they are."""
-        if sp.issparse(ensemble.columns.matrix):
+        if ensemble.columns.sparse:
             return None
         kept = self._places(ensemble, every)
         return self._scale[kept], self._centre[kept]
@@ -58,14 +57,14 @@ class Panel:
         place = places(keys, self._keys)
         new = every[place < 0]
         if new.size:
-            matrix = ensemble.columns.matrix
+            lines, which = ensemble.columns.lines
             if not self._room.fits(self._keys.size, new.size):
                 kept = places(self._keys, ensemble.keys) >= 0
-                old = self._room.lines[: kept.size][kept].reshape(-1, len(matrix))
+                old = self._room.lines[: kept.size][kept].reshape(-1, lines.shape[1])
                 self._room = Room(old, new.size, self._dtype)
                 self._keys, self._scale, self._centre = self._keys[kept], self._scale[kept], self._centre[kept]
             centre, scale = np.empty((2, new.size))
-            kernels.columns.condense(matrix.T, new, self._room.next(new.size), centre, scale)
+            kernels.columns.condense(lines, which[new], self._room.next(new.size), centre, scale)
             self._keys = np.concatenate([self._keys, ensemble.keys[new]])
             self._scale, self._centre = np.concatenate([self._scale, scale]), np.concatenate([self._centre, centre])
             place = places(keys, self._keys)

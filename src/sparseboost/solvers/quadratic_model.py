@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
@@ -107,10 +106,8 @@ class QuadraticModel:
             return True  # whatever the number of examples: one of weight two is as good as two of weight one
         new = int((alive & ~known).sum())
         products = 1 if loss.quadratic else k * (k + 1) // 2 if loss.multiclass else k
-        matrix = self.columns.matrix
-        sparse = sp.issparse(matrix)
-        entries = (matrix.nnz if sparse else m * self.columns.size) / max(self.columns.size, 1)
-        if sparse:
+        entries = self.columns.mean_entries
+        if self.columns.sparse:
             sweep = n * entries * (6.0 + 0.6 * k if loss.multiclass else 2.0 + 0.5 * k)
             build = 3.0 * products * new * n * entries * entries / m
         else:
@@ -183,12 +180,10 @@ class QuadraticModel:
         problem, free = self.problem, self.problem.fit_intercept
         weight = problem.weight * problem.driving_loss.sharpness
         curvature: Array = (local if self.pivot.size else weight[:, None] * local).astype(self.digits)
-        data, indices, indptr = self.columns.flat
-        dense = not sp.issparse(self.columns.matrix)
+        data, indices, indptr = self.columns.packed(self.digits)
+        dense = not self.columns.sparse
         if dense:
             curvature = np.ascontiguousarray(curvature.T)
-        if self.digits is np.float32:
-            data = self.columns.rounded
         patience = np.int8(kernels.descent.PATIENCE)
         follows = None
         if free and not self.pivot.size:  # outputs that do not depend on each other
