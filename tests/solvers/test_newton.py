@@ -19,6 +19,7 @@ from sparseboost.solvers import AdaBoost, Boosting, Correction, Goal, GradBoost,
 from sparseboost.solvers import newton as newton_module
 from sparseboost.solvers import quadratic_model as module
 from sparseboost.solvers.newton import Newton
+from sparseboost.solvers.quadratic_model import Aim
 
 SMOOTH = [case for case in LOSSES if case.loss.smooth]
 
@@ -97,6 +98,35 @@ def test_an_example_far_on_the_wrong_side_does_not_hold_up_the_others(loss: Loss
     before = problem.driving_objective(ensemble, ensemble.score())
     after = problem.driving_objective(found.ensemble, found.score)
     assert before - after > 0.5 * (before - best.objective)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(3), PairwiseLogistic(3)], ids=name)
+@pytest.mark.parametrize("far", [3.0, 40.0])
+def test_a_step_that_went_too_far_is_halved_to_the_lowest_and_shows_the_curvature_beyond(
+    loss: Loss, far: float
+) -> None:
+    kind = LossCase(loss, 3, "classes") if loss.multiclass else next(c for c in SMOOTH if c.loss == loss)
+    problem = random_problem(kind, L1L2(), 5, m=60, n=4, fraction=0.01)
+    ensemble = full_ensemble(problem)
+    start = newton_module._look(problem, ensemble, ensemble.score())
+    best = minimize(problem, Boosting(Newton()), tol=1e-6).ensemble
+    coef = np.zeros_like(ensemble.coef)
+    coef[best.keys] = far * best.coef
+    push = ensemble.columns.dot(coef)
+    found = newton_module._search(problem, start, Aim(coef, ensemble.intercept, push, 10.0 * start.objective))
+    assert found is not None
+    steps = 0.5 ** np.arange(12)
+    values = [
+        newton_module._look(problem, replace(ensemble, coef=step * coef), start.score + step * push).objective
+        for step in steps
+    ]
+    lowest = int(np.argmin(values))
+    assert lowest > 0
+    assert found.objective == values[lowest] < start.objective
+    ends = [
+        problem.loss.model_curvature(problem.y, start.score + step * push) for step in steps[lowest - 1 : lowest + 1]
+    ]
+    np.testing.assert_allclose(found.local, 0.5 * (ends[0] + ends[1]))
 
 
 @pytest.mark.parametrize(("columns", "loss"), [(False, Softmax(3)), (False, PairwiseLogistic(3)), (True, Softmax(3))])

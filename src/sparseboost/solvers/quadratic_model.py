@@ -17,6 +17,7 @@ from sparseboost.solvers.panel import places
 
 Array = np.ndarray
 COLUMN_SWEEPS, FEWEST_SWEEPS = 50, 10
+EARLY = 2  # sweeps that softmax combines first: columns that most examples have move together, and only so get far
 COLUMN_FRACTION = 0.01  # sweeps stop when one gains less than this share of all before it
 GRAM_SWEEPS, BLIND_SWEEPS = 1000, 100
 GRAM_FRACTION = 1e-3
@@ -202,6 +203,7 @@ class QuadraticModel:
             (data, None if dense else indices, indptr), None, gradient[: watched.size], np.empty(part.shape),
             self.strength, part, problem.penalty.kernel, problem.penalty.positive, last, watched,
             (weight, curvature, self.pivot), FLOOR * float(curvature.max()), most, fraction, True, follows, self.enough,
+            EARLY if self.pivot.size else 0,
         )  # fmt: skip
         if follows is not None:
             coef[-1] += moved
