@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from components import LOSSES, NORMS, PENALTIES, LossCase, name
 from runs import full_ensemble, random_problem
 
@@ -159,6 +160,30 @@ def test_a_round_ends_early_where_others_wait_to_enter() -> None:
     before = problem.driving_objective(ensemble, ensemble.score())
     best = problem.driving_objective(fine.ensemble, fine.score)
     assert problem.driving_objective(rough.ensemble, rough.score) - best <= 0.05 * (before - best)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("entries", [0, 100_000])
+def test_an_example_of_weight_two_is_two_examples_on_columns_and_on_the_hessian(
+    sparse: bool, entries: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only at the optimum: the same steps lead to the same weights, which are far from it here."""
+    monkeypatch.setattr(module, "CHEAP_HESSIAN", entries)
+    m, n, k = 40, 12, 3
+    X = np.where(rng.random((m, n)) < 0.5, 0.0, rng.normal(size=(m, n)))
+    y = np.argmax(X[:, :k] + rng.normal(size=(m, k)), axis=1)[:, None]
+    count = rng.integers(1, 7, size=m)
+    copies = np.repeat(np.arange(m), count)
+    fits = []
+    for rows, weight in ((np.arange(m), count / count.sum()), (copies, np.full(copies.size, 1.0 / copies.size))):
+        dictionary = Features().bind(sp.csc_array(X[rows]) if sparse else X[rows])
+        problem = Problem(Softmax(k), L1L2(), 2e-3, dictionary, y[rows], weight, False)
+        fits.append(minimize(problem, Boosting(Newton()), tol=0.1))
+    weighted, repeated = fits
+    assert weighted.gap > 1e-3
+    assert weighted.n_rounds == repeated.n_rounds
+    np.testing.assert_array_equal(weighted.ensemble.keys, repeated.ensemble.keys)
+    np.testing.assert_allclose(weighted.ensemble.coef, repeated.ensemble.coef, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", [3, 7, 10, 17])

@@ -104,8 +104,9 @@ class QuadraticModel:
         self.most_sweeps = COLUMN_SWEEPS
         if size > LARGEST_HESSIAN:
             return False
-        if self.digits is np.float64 and size <= SMALL_HESSIAN:
-            return True  # whatever the number of examples: one of weight two is as good as two of weight one
+        if self.digits is np.float64 and (loss.multiclass or size <= SMALL_HESSIAN):
+            # whatever the number of examples: one of weight two is as good as two of weight one
+            return size <= (CHEAP_HESSIAN if loss.multiclass else SMALL_HESSIAN)
         new = int((alive & ~known).sum())
         products = 1 if loss.quadratic else k * (k + 1) // 2 if loss.multiclass else k
         matrix = self.columns.matrix
