@@ -214,9 +214,9 @@ def test_sparse_data_is_never_made_dense(form, rng, monkeypatch):
 
 
 def test_blocks_bound_the_temporary_memory(rng, monkeypatch):
-    """Data that is not in double precision is converted block by block."""
+    """Data that is not in double precision is converted block by block, if at all."""
     monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 2 * M)
-    X = np.asfortranarray(values(rng).astype(np.float32))
+    X = values(rng).astype(np.float32)
     sizes = []
     plain = features.Columns
 

@@ -172,6 +172,26 @@ def test_sweeps_end_when_one_gains_no_more_than_what_is_enough(rng: np.random.Ge
         assert sweep(40, enough * (1.0 + 1e-6))[1] == 1 + int(np.argmax(gains <= enough * (1.0 + 1e-6)))
 
 
+def test_few_sweeps_jump_already_and_nothing_is_enough_before(rng: np.random.Generator) -> None:
+    """Columns that all examples have hold up each other: three sweeps and a jump are worth more than five sweeps."""
+    n = 12
+    A = 1.0 + 0.2 * rng.normal(size=(50, n))
+    gram, gradient = np.ascontiguousarray((A.T @ A)[:, None, :]), A.T @ np.ones((50, 1)) + rng.normal(size=(n, 1))
+    watched, diagonal = np.ones(n, np.int8), gram[:, 0].diagonal()[:, None].copy()
+
+    def sweep(most: int, enough: float, early: int) -> tuple[float, int]:
+        gained, done, _ = kernels.descent.descend(
+            None, gram, gradient, diagonal, np.zeros(n), np.zeros((n, 1)), NoPenalty.kernel, False, -1, watched, None,
+            0.0, most, 0.0, True, None, enough, early,
+        )  # fmt: skip
+        return gained, done
+
+    assert sweep(2, -np.inf, 2)[0] == sweep(2, -np.inf, 0)[0]
+    assert sweep(3, -np.inf, 2)[0] > sweep(5, -np.inf, 0)[0]
+    assert sweep(40, np.inf, 0)[1] == 1
+    assert sweep(40, np.inf, 2)[1] == 3
+
+
 def test_one_matrix_serves_all_outputs(rng: np.random.Generator) -> None:
     n, k = 4, 3
     A = rng.normal(size=(20, n))

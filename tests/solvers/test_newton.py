@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from components import LOSSES, NORMS, PENALTIES, LossCase, name
 from runs import full_ensemble, random_problem
 
@@ -19,6 +20,7 @@ from sparseboost.solvers import AdaBoost, Boosting, Correction, Goal, GradBoost,
 from sparseboost.solvers import newton as newton_module
 from sparseboost.solvers import quadratic_model as module
 from sparseboost.solvers.newton import Newton
+from sparseboost.solvers.quadratic_model import Aim
 
 SMOOTH = [case for case in LOSSES if case.loss.smooth]
 
@@ -99,6 +101,35 @@ def test_an_example_far_on_the_wrong_side_does_not_hold_up_the_others(loss: Loss
     assert before - after > 0.5 * (before - best.objective)
 
 
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(3), PairwiseLogistic(3)], ids=name)
+@pytest.mark.parametrize("far", [3.0, 40.0])
+def test_a_step_that_went_too_far_is_halved_to_the_lowest_and_shows_the_curvature_beyond(
+    loss: Loss, far: float
+) -> None:
+    kind = LossCase(loss, 3, "classes") if loss.multiclass else next(c for c in SMOOTH if c.loss == loss)
+    problem = random_problem(kind, L1L2(), 5, m=60, n=4, fraction=0.01)
+    ensemble = full_ensemble(problem)
+    start = newton_module._look(problem, ensemble, ensemble.score())
+    best = minimize(problem, Boosting(Newton()), tol=1e-6).ensemble
+    coef = np.zeros_like(ensemble.coef)
+    coef[best.keys] = far * best.coef
+    push = ensemble.columns.dot(coef)
+    found = newton_module._search(problem, start, Aim(coef, ensemble.intercept, push, 10.0 * start.objective))
+    assert found is not None
+    steps = 0.5 ** np.arange(12)
+    values = [
+        newton_module._look(problem, replace(ensemble, coef=step * coef), start.score + step * push).objective
+        for step in steps
+    ]
+    lowest = int(np.argmin(values))
+    assert lowest > 0
+    assert found.objective == values[lowest] < start.objective
+    ends = [
+        problem.loss.model_curvature(problem.y, start.score + step * push) for step in steps[lowest - 1 : lowest + 1]
+    ]
+    np.testing.assert_allclose(found.local, 0.5 * (ends[0] + ends[1]))
+
+
 @pytest.mark.parametrize(("columns", "loss"), [(False, Softmax(3)), (False, PairwiseLogistic(3)), (True, Softmax(3))])
 @pytest.mark.parametrize("seed", range(6))
 def test_gaps_fall_where_gains_are_lost_in_rounding(
@@ -129,6 +160,30 @@ def test_a_round_ends_early_where_others_wait_to_enter() -> None:
     before = problem.driving_objective(ensemble, ensemble.score())
     best = problem.driving_objective(fine.ensemble, fine.score)
     assert problem.driving_objective(rough.ensemble, rough.score) - best <= 0.05 * (before - best)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("entries", [0, 100_000])
+def test_an_example_of_weight_two_is_two_examples_on_columns_and_on_the_hessian(
+    sparse: bool, entries: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only at the optimum: the same steps lead to the same weights, which are far from it here."""
+    monkeypatch.setattr(module, "CHEAP_HESSIAN", entries)
+    m, n, k = 40, 12, 3
+    X = np.where(rng.random((m, n)) < 0.5, 0.0, rng.normal(size=(m, n)))
+    y = np.argmax(X[:, :k] + rng.normal(size=(m, k)), axis=1)[:, None]
+    count = rng.integers(1, 7, size=m)
+    copies = np.repeat(np.arange(m), count)
+    fits = []
+    for rows, weight in ((np.arange(m), count / count.sum()), (copies, np.full(copies.size, 1.0 / copies.size))):
+        dictionary = Features().bind(sp.csc_array(X[rows]) if sparse else X[rows])
+        problem = Problem(Softmax(k), L1L2(), 2e-3, dictionary, y[rows], weight, False)
+        fits.append(minimize(problem, Boosting(Newton()), tol=0.1))
+    weighted, repeated = fits
+    assert weighted.gap > 1e-3
+    assert weighted.n_rounds == repeated.n_rounds
+    np.testing.assert_array_equal(weighted.ensemble.keys, repeated.ensemble.keys)
+    np.testing.assert_allclose(weighted.ensemble.coef, repeated.ensemble.coef, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", [3, 7, 10, 17])

@@ -262,12 +262,12 @@ def _copy(source, target):
 @compiled_sum
 def _sweeps(
     columns, gram, follows, gradient, diagonal, strength, coef, kind, positive, free, watched, curve, floor, most,
-    fraction, enough, extrapolate, pushed, other, moved,
+    fraction, enough, extrapolate, early, pushed, other, moved,
 ):  # fmt: skip
     n, k = coef.shape
     start, trial, past, kept = np.empty((n, k)), np.empty((n, k)), np.empty((DEPTH + 1, n, k)), 0
     scratch, order = np.empty((4, k)), np.empty(k, dtype=np.int64)
-    total, done = 0.0, 0
+    total, done, depth = 0.0, 0, early if early else DEPTH
     _copy(coef, start)
     shift, other_shift = np.zeros(k), np.zeros(k)
     _begin(gram, columns, follows, gradient, pushed, shift)
@@ -279,8 +279,8 @@ def _sweeps(
         done += 1
         _copy(coef, past[kept])
         kept += 1
-        if kept > DEPTH:
-            if extrapolate and _extrapolate(past, coef, positive, free, trial):
+        if kept > depth:
+            if extrapolate and _extrapolate(past[:kept], coef, positive, free, trial):
                 fall = _fall(
                     trial, start, columns, gram, follows, gradient, strength, kind, free, curve, other, other_shift
                 )
@@ -290,9 +290,9 @@ def _sweeps(
                     pushed, other = other, pushed
                     shift, other_shift = other_shift, shift
             _copy(coef, past[0])
-            kept = 1
+            kept, depth = 1, DEPTH
         total += gained
-        if fraction >= 0.0 and gained <= max(fraction * total, enough):
+        if fraction >= 0.0 and gained <= max(fraction * total, enough if done > early else 0.0):
             break
     for r in range(k):
         moved[r] = shift[r]
@@ -313,11 +313,12 @@ def descend(
     columns: tuple[Array, Array | None, Array] | None, gram: Array | None, gradient: Array, diagonal: Array,
     strength: Array, coef: Array, kind: int, positive: bool, free: int, watched: Array,
     curve: tuple[Array, Array, Array] | None, floor: float, most: int, fraction: float, extrapolate: bool,
-    follows: tuple[Array, Array] | None = None, enough: float = -np.inf,
+    follows: tuple[Array, Array] | None = None, enough: float = -np.inf, early: int = 0,
 ) -> tuple[float, int, Array]:  # fmt: skip
     """Sweep over the watched rows until one sweep gains little; return (decrease, sweeps, move of the intercept).
 
-    Little is a `fraction` of all gains so far, or what is `enough`; if the fraction is negative, nothing is.
+    Little is a `fraction` of all gains so far, or what is `enough`; if the fraction is negative, nothing is. With
+    `early` > 0 the first extrapolation combines that many sweeps, and before it nothing is enough.
 
     `watched` says how often each row may stay zero before it is not looked at any more; 0 leaves it out. With a Hessian
     a look costs nothing, and all that are watched stay so. `free` is the row of the intercept, −1 if there is none; it
@@ -350,7 +351,7 @@ def descend(
     moved = np.empty(coef.shape[1])
     total, done = _sweeps(
         full_columns, gram, None if follows is None else (*follows, np.empty(coef.shape)), gradient, diagonal, strength,
-        coef, kind, positive, free, watched, full_curve, floor, most, fraction, enough, extrapolate, pushed,
+        coef, kind, positive, free, watched, full_curve, floor, most, fraction, enough, extrapolate, early, pushed,
         np.empty_like(pushed), moved,
     )  # fmt: skip
     return total, done, moved

@@ -23,7 +23,8 @@ SMALLEST_STEP = 1e-6
 ROUNDING = 1e-13
 ENOUGH = 0.003  # share of the gap that is wanted: a sweep that gains less is the last
 SLOW = 0.1  # share of the last step's promise: Newton's method does better
-KEPT = 0.5  # share of a step's promise: where less came true the model is to blame, and solving it better is no use
+KEPT = 0.5  # share of a step's promise: where less came true the model is to blame, a shorter step may be better, and
+# solving the model better is no use
 MINOR = 0.03  # share of all gains: a step that gains less is the last where others wait to enter
 MOST_CARE = 1e-5
 MOST_IDLE = 3  # steps below rounding in a row that bring no smaller gap than any before
@@ -128,13 +129,19 @@ def _least_gap(problem: Problem, ensemble: Ensemble, gradient: Array) -> float:
 
 
 def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
-    """Halve the step until the objective falls; a promise below rounding is taken at its word.
+    """Halve the step until the objective falls as promised, or would rise again.
+
+    A promise below rounding is taken at its word.
+
+    Where a whole step went too far, some examples have more curvature on the way than at its start, and would hold up
+    all rows again: the next model takes the mean of both ends of the last stretch.
 
     Sweeps may creep along a narrow valley and stop far from the model's minimum: the step is doubled as long as the
     objective falls.
     """
     before, value = start.ensemble, start.objective
-    noise = ROUNDING * abs(value) if aim.promise <= ROUNDING * abs(value) else 0.0
+    blur = ROUNDING * abs(value)
+    noise = blur if aim.promise <= blur else 0.0
 
     def moved(step: float) -> Ensemble:
         coef = aim.coef if step == 1.0 else before.coef + step * (aim.coef - before.coef)
@@ -143,13 +150,19 @@ def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
     def at(step: float) -> Point:
         return _look(problem, moved(step), start.score + step * aim.push)
 
-    step = 1.0
-    found = at(step)
-    while not found.objective < value + noise:
-        step *= 0.5
+    step, found, beyond = 1.0, at(1.0), None
+    while True:
+        falls = found.objective < value + noise
+        if falls and value + blur - found.objective >= KEPT * step * aim.promise:
+            break
         if step < SMALLEST_STEP:
-            return None
-        found = at(step)
+            return found if falls else None
+        nearer = at(0.5 * step)
+        if falls and not nearer.objective < found.objective:
+            break
+        step, found, beyond = 0.5 * step, nearer, found
+    if beyond is not None:
+        return found._replace(local=0.5 * (found.local + beyond.local))
     while step >= 1.0 and noise == 0.0 and not problem.penalty.positive:
         # the loss is convex, so it lies above its tangent here: most steps are seen to be long enough without trying
         slope = step * float(np.vdot(found.force, aim.push))

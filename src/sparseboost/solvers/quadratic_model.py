@@ -16,6 +16,7 @@ from sparseboost.solvers.panel import places
 
 Array = np.ndarray
 COLUMN_SWEEPS, FEWEST_SWEEPS = 50, 10
+EARLY = 2  # sweeps that softmax combines first: columns that most examples have move together, and only so get far
 COLUMN_FRACTION = 0.01  # sweeps stop when one gains less than this share of all before it
 GRAM_SWEEPS, BLIND_SWEEPS = 1000, 300
 GRAM_FRACTION = 1e-3
@@ -102,8 +103,9 @@ class QuadraticModel:
         self.most_sweeps = COLUMN_SWEEPS
         if size > LARGEST_HESSIAN:
             return False
-        if self.digits is np.float64 and size <= SMALL_HESSIAN:
-            return True  # whatever the number of examples: one of weight two is as good as two of weight one
+        if self.digits is np.float64 and (loss.multiclass or size <= SMALL_HESSIAN):
+            # whatever the number of examples: one of weight two is as good as two of weight one
+            return size <= (CHEAP_HESSIAN if loss.multiclass else SMALL_HESSIAN)
         new = int((alive & ~known).sum())
         products = 1 if loss.quadratic else k * (k + 1) // 2 if loss.multiclass else k
         entries = self.columns.mean_entries
@@ -197,6 +199,7 @@ class QuadraticModel:
             (data, None if dense else indices, indptr), None, gradient[: watched.size], np.empty(part.shape),
             self.strength, part, problem.penalty.kernel, problem.penalty.positive, last, watched,
             (weight, curvature, self.pivot), FLOOR * float(curvature.max()), most, fraction, True, follows, self.enough,
+            EARLY if self.pivot.size else 0,
         )  # fmt: skip
         if follows is not None:
             coef[-1] += moved
