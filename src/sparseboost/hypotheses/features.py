@@ -103,6 +103,15 @@ class FeatureDictionary(BlockDictionary):
                 kernels.columns.correlate(X.data, X.indices, X.indptr, None, force, out, part.start, part.stop)
 
             self.in_threads(by_entries, self.parts(self.size))
+        elif self.X.dtype == np.float64 and self.X.flags.f_contiguous and 1 < force.shape[1] <= kernels.passes.MOST:
+            rows = kernels.passes.rows_of(force)
+            wide = np.empty((self.size, len(rows)))
+
+            def together(part: slice) -> None:
+                kernels.passes.correlate(self.X.T, rows, wide, part.start, part.stop)
+
+            self.in_threads(together, self.parts(self.size))
+            out = wide[:, : force.shape[1]]
         elif self.X.dtype == np.float64 or self.X.flags.f_contiguous:
 
             def by_columns(part: slice) -> None:
