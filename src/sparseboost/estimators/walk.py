@@ -25,6 +25,7 @@ MOST_AHEAD = 8  # alphas that one pass over X certifies, at most
 FEWEST_SEEDS = 50  # hypotheses that may enter ahead of time whatever the support: few columns cost less than a pass
 SEED_SHARE = 0.3  # of the support: a block of alphas ends where more than this would have to enter ahead of time
 MOST_SEEDS = 2  # times the support: no more enter at once, however far apart alphas are
+FORESIGHT = 3e-3  # tol: weights that are known less exactly do not tell where the next ones are
 LARGEST_PASS = 20_000_000  # entries of the correlations that one pass computes, at most
 
 
@@ -140,6 +141,7 @@ class Sequential:
         self.monitor = monitor
         self.target = tol * abs(problem.empty_objective)
         self.stopped = False
+        self.foresees = tol <= FORESIGHT
         self.violations = Violations(problem)
         self.stepper: Stepper = NewtonStepper(problem, self.corrector, np.empty(0, dtype=np.int64))
         start = _Trial(problem, Weights(np.zeros((0, problem.n_outputs)), problem.start))
@@ -208,7 +210,8 @@ class Sequential:
         alphas = [self.before, self.alpha, *(trial.problem.alpha for trial in trials)]
         for trial, a, b, c in zip(trials, alphas, alphas[1:], alphas[2:], strict=False):
             trial.weights = last
-            self._correct(trial, foreseen(earlier, last, (b - c) / (a - b)) if a > b else None)
+            ahead = self.foresees and a > b
+            self._correct(trial, foreseen(earlier, last, (b - c) / (a - b)) if ahead else None)
             earlier, last = last, trial.weights
         self.earlier, self.before = earlier, alphas[-2]
         self._certify(trials)
