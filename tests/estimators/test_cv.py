@@ -27,7 +27,8 @@ from sparseboost import (
     sparse_boost_path,
 )
 from sparseboost.estimators import cv_base
-from sparseboost.hypotheses import Kernel
+from sparseboost.estimators.model_choice import take_rows
+from sparseboost.hypotheses import Kernel, Stumps
 
 FEW = {"alphas": 8, "eps": 0.05, "cv": 3}
 
@@ -361,3 +362,41 @@ def test_a_class_must_be_in_every_training_part(classification):
 def test_unknown_metadata_is_refused(regression):
     with pytest.raises(TypeError, match="enable_metadata_routing"):
         SparseBoostRegressorCV(**FEW).fit(*regression, price=np.ones(60))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_rows_of_sparse_columns_are_those_of_scipy(rng, dtype, index):
+    X = sp.csc_array(np.where(rng.random((30, 9)) < 0.3, rng.normal(size=(30, 9)), 0.0).astype(dtype))
+    X = sp.csc_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)
+    some = np.sort(rng.choice(30, 17, replace=False))
+    mask = np.isin(np.arange(30), some)
+    for rows in (
+        some,
+        mask,
+        some.tolist(),
+        some.astype(np.uint32),
+        some[::-1],
+        np.repeat(some, 2),
+        some - 30,
+        some[:0],
+    ):
+        part = take_rows(X, rows)
+        np.testing.assert_array_equal(part.toarray(), X.toarray()[rows])
+        assert part.dtype == dtype
+    assert take_rows(X, some).format == "csc"
+    assert take_rows(X, some).has_canonical_format
+    np.testing.assert_array_equal(take_rows(X.toarray(), some), X.toarray()[some])
+
+
+def test_scores_of_some_rows_are_rows_of_the_scores(rng):
+    X, y = rng.normal(size=(40, 6)), rng.normal(size=40)
+    rows = np.array([3, 30, 7])
+    for data in (X, sp.csc_array(X), sp.csr_array(X)):
+        path = sparse_boost_path(data, y, alphas=4)
+        wanted = np.stack(list(path.scores(data)))[:, rows]
+        np.testing.assert_allclose(np.stack(list(path.scores(data, rows))), wanted, atol=1e-14)
+    path = sparse_boost_path(X, y, alphas=4, hypotheses=Stumps())
+    np.testing.assert_allclose(
+        np.stack(list(path.scores(X, rows))), np.stack(list(path.scores(X)))[:, rows], atol=1e-14
+    )

@@ -210,3 +210,13 @@ def test_ridge_paths_take_given_alphas(rng):
     path = sparse_boost_path(X, y, alphas=[1.0, 0.1], penalty="l2")
     assert path.converged.all()
     np.testing.assert_array_equal(path.n_active, 25)
+
+
+@pytest.mark.parametrize("tol", [0.1, 1e-2, 1e-3, 1e-7])
+def test_every_tolerance_is_met_and_every_gap_is_true(rng, tol):
+    X, y = regression(rng, 40, 90)
+    path = sparse_boost_path(X, y, alphas=20, tol=tol)
+    exact = sparse_boost_path(X, y, alphas=path.alphas, tol=1e-10)
+    assert path.converged.all()
+    assert np.all(path.objectives - exact.objectives <= path.dual_gaps + 1e-12)
+    assert np.all(path.dual_gaps <= tol * path.objectives[0] * (1 + 1e-9))

@@ -24,12 +24,13 @@ from sparseboost.estimators.model_choice import (
     cv_results,
     ebic_results,
     held_out_scores,
+    take_rows,
     takes_sample_weight,
 )
 from sparseboost.estimators.path import SparsePath, make_alphas, make_path, warn_unconverged
 from sparseboost.estimators.validation import check_choice, check_number
 from sparseboost.estimators.walk import at
-from sparseboost.hypotheses import Enumerable
+from sparseboost.hypotheses import Enumerable, FeatureDictionary
 from sparseboost.losses import Loss
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
@@ -117,8 +118,8 @@ class ChoosesAlpha(BaseSparseBoost):
             raise ValueError("cv gave no splits; it must give at least one pair of training and test examples.")
         for number, (train, _) in enumerate(splits):
             self._check_split(number, encoded[1][train], encoded[3][train])
-        rows = encoded[0].tocsr() if sp.issparse(encoded[0]) else encoded[0]
-        encoded = (rows, *encoded[1:])
+        if isinstance(problem.dictionary, FeatureDictionary):  # what the whole path needs anyway is handed over once
+            encoded = (problem.dictionary.X, *encoded[1:])
         scorer = self._scorer()
         raw = indexable(X, y) if scorer is not None else None
         worker = self._worker()
@@ -159,9 +160,9 @@ class ChoosesAlpha(BaseSparseBoost):
         """The path on some examples, and its scores on others."""
         X, target, loss, weight = encoded
         with threadpool_limits(1, user_api="blas"):
-            path = self._path(self._pose(X[train], target[train], loss, weight[train]))
+            path = self._path(self._pose(take_rows(X, train), target[train], loss, weight[train]))
             if scorer is None:
-                return path, held_out_scores(path, X[test], target[test], weight[test], loss)
+                return path, held_out_scores(path, X, test, target[test], weight[test], loss)
             parts = [_safe_indexing(part, test) for part in raw]
             given = {name: _take(value, test, X.shape[0]) for name, value in score_params.items()}
             return path, np.array([float(scorer(model, *parts, **given)) for model in self._models(path)])

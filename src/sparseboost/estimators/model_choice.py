@@ -7,7 +7,9 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from sparseboost import kernels
 from sparseboost.estimators.path import SparsePath
 from sparseboost.losses import Loss, Squared
 from sparseboost.problem import Problem
@@ -22,10 +24,27 @@ def mean_loss(loss: Loss, target: Array, weight: Array, score: Array) -> float:
     return float(weight @ loss.value(target, score)) / total if total > 0 else math.nan
 
 
-def held_out_scores(path: SparsePath, X: Any, target: Array, weight: Array, loss: Loss) -> Array:
-    """Minus the mean loss of every model of a path on examples it has not seen: larger is better."""
+def take_rows(X: Any, rows: Array) -> Any:
+    """Some examples; sparse columns stay columns, where rows come in their order, each once."""
+    if not sp.issparse(X):
+        return X[rows]
+    rows = np.asarray(rows)
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+    if X.format != "csc" or not np.all(rows[1:] > rows[:-1]) or rows.min(initial=0) < 0:
+        return X.tocsr()[rows]
+    place = np.full(X.shape[0], -1, dtype=X.indices.dtype)
+    place[rows] = np.arange(rows.size)
+    data, indices, indptr = np.empty_like(X.data), np.empty_like(X.indices), np.empty_like(X.indptr)
+    size = kernels.columns.some_rows(X.data, X.indices, X.indptr, place, data, indices, indptr)
+    part = sp.csc_array((data[:size], indices[:size], indptr), shape=(rows.size, X.shape[1]))
+    part.has_canonical_format = X.has_canonical_format
+    return part
+
+
+def held_out_scores(path: SparsePath, X: Any, rows: Array, target: Array, weight: Array, loss: Loss) -> Array:
+    """Minus the mean loss of every model of a path on these rows of X, which it has not seen: larger is better."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.array([-mean_loss(loss, target, weight, score) for score in path.scores(X)])
+        return np.array([-mean_loss(loss, target, weight, score) for score in path.scores(X, rows)])
 
 
 def takes_sample_weight(scorer: Any) -> bool:

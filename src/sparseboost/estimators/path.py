@@ -92,18 +92,25 @@ class SparsePath:
         """Columns of `weights` that any model of the path uses, in their order."""
         return np.unique(self.entries[1])
 
-    def scores(self, X: Any) -> Iterator[Array]:
+    def scores(self, X: Any, rows: Array | None = None) -> Iterator[Array]:
         """Yield the scores of one alpha after the other on new data, each of shape (n_samples, n_outputs).
 
         Parameters
         ----------
         X : {ndarray, sparse matrix} of shape (n_samples, n_features)
             Data with the columns of the fit; only the columns in `features` are read.
+        rows : array, optional
+            Which samples; all by default.
         """
         used, k = self.features, self.n_outputs
         X = X.tocsr() if sp.issparse(X) and X.format == "coo" else X
-        part = evaluate([self.hypotheses[j] for j in used], X) if not self.over_features else X[:, used]
-        part = part.tocsr() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
+        if self.over_features:
+            part = X[:, used] if rows is None or sp.issparse(X) else X[np.ix_(rows, used)]
+            part = part.tocsr() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
+            part = part[rows] if rows is not None and sp.issparse(part) else part
+        else:
+            part = evaluate([self.hypotheses[j] for j in used], X if rows is None else X[rows])
+            part = part.tocsr() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
         compact = self.weights[:, used].toarray()
         for i, intercept in enumerate(self.intercepts):
             yield np.asarray(part @ compact[i * k : (i + 1) * k].T) + intercept

@@ -8,18 +8,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparseboost.ensemble import Ensemble, Stage
+from sparseboost.ensemble import Stage
+from sparseboost.estimators.violations import Seen, Violations
 from sparseboost.hypotheses import Enumerable
 from sparseboost.monitors import Monitor
 from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
-from sparseboost.solvers import Boosting, Goal, Newton, minimize
+from sparseboost.solvers import Boosting, Newton, minimize
+from sparseboost.solvers.newton_stepper import NewtonStepper
+from sparseboost.solvers.product_stepper import ProductStepper
+from sparseboost.solvers.stepper import Stepper, Weights, foreseen
 
 Array = np.ndarray
 FREE_OF_ALPHA = ("start", "energy", "reach", "largest_alpha")  # cached answers of a Problem that hold at every alpha
 MOST_AHEAD = 8  # alphas that one pass over X certifies, at most
-SLOPE = 0.4  # of the strong rule: 1 is safe for nearly all hypotheses, and lets in many that stay zero
-FEWEST_SEEDS = 50
+FEWEST_SEEDS = 50  # hypotheses that may enter ahead of time whatever the support: few columns cost less than a pass
+SEED_SHARE = 0.3  # of the support: a block of alphas ends where more than this would have to enter ahead of time
+MOST_SEEDS = 2  # times the support: no more enter at once, however far apart alphas are
+FORESIGHT = 3e-3  # tol: weights that are known less exactly do not tell where the next ones are
 LARGEST_PASS = 20_000_000  # entries of the correlations that one pass computes, at most
 
 
@@ -71,11 +77,11 @@ def _restarted(
 class _Trial:
     """The model at one alpha while its block is being solved."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, weights: Weights) -> None:
         self.problem = problem
-        self.ensemble: Ensemble
-        self.score: Array
-        self.violation: Array  # dual norm over cost of every hypothesis
+        self.keys = np.empty(0, dtype=np.int64)
+        self.weights = weights
+        self.seen: Seen | None = None  # at the last certificate
         self.objective = np.inf
         self.lower = -np.inf
         self.rounds = 0
@@ -86,17 +92,28 @@ class _Trial:
     def gap(self) -> float:
         return max(self.objective - self.lower, 0.0)
 
+    @property
+    def violation(self) -> Array:
+        """Dual norm over cost of every hypothesis, or a bound on it."""
+        assert self.seen is not None
+        return self.seen.violation
+
+    @property
+    def support(self) -> int:
+        """Number of hypotheses in use."""
+        return int(np.any(self.weights.coef != 0.0, axis=1).sum())
+
     def missed(self) -> Array:
         """Violating hypotheses outside the active set, worst first, at most as many as are in use."""
         outside = self.violation > self.problem.alpha
-        outside[self.ensemble.keys] = False
-        return _worst(self.violation, outside, max(10, self.ensemble.support))
+        outside[self.keys] = False
+        return _worst(self.violation, outside, max(10, self.support))
 
     def point(self, target: float) -> Point:
-        keys, coef, intercept = self.ensemble.stage
-        alive = np.any(coef != 0.0, axis=1)
+        coef = self.weights.coef
+        alive = np.flatnonzero(np.any(coef != 0.0, axis=1))
         return Point(
-            (keys[alive], coef[alive], intercept),
+            (self.keys[alive], coef[alive], self.weights.intercept),
             self.objective,
             self.gap,
             self.gap <= target,
@@ -106,11 +123,12 @@ class _Trial:
 
 
 class Sequential:
-    """Newton on the support plus what the sequential strong rule lets in; one pass over X certifies several alphas.
+    """Active are the support and what is likely to join it; one pass over X certifies several alphas.
 
-    A hypothesis whose dual norm at the previous alpha is below alpha − SLOPE·(previous − alpha) stays zero unless its
-    gradient moves faster than SLOPE times alpha does. That is likely, not certain: the pass that computes the gaps sees
-    the exceptions.
+    A hypothesis enters ahead of time where its dual norm at the last alpha is above alpha + near·(last − alpha). The
+    sequential strong rule, near = −1, lets in many that stay zero, and nearly no hypothesis breaks it. Here some are
+    missed, and the pass that computes the gaps sees them. Models that fall short are repaired, which does not need
+    another pass: `Violations.again`.
 
     References
     ----------
@@ -123,11 +141,15 @@ class Sequential:
         self.monitor = monitor
         self.target = tol * abs(problem.empty_objective)
         self.stopped = False
-        start = _Trial(problem)
-        start.ensemble = Ensemble.empty(problem.dictionary, problem.start)
-        start.score = start.ensemble.score()
+        self.foresees = tol <= FORESIGHT
+        self.violations = Violations(problem)
+        self.stepper: Stepper = NewtonStepper(problem, self.corrector, np.empty(0, dtype=np.int64))
+        start = _Trial(problem, Weights(np.zeros((0, problem.n_outputs)), problem.start))
         self._certify([start])
+        if ProductStepper.applies(problem):
+            self.stepper = ProductStepper(problem)
         self.last, self.alpha = start, float(start.violation.max(initial=0.0))
+        self.earlier, self.before = start.weights, self.alpha  # of the model before the last
 
     @staticmethod
     def applies(problem: Problem, solver: Boosting) -> bool:
@@ -146,15 +168,14 @@ class Sequential:
         """Yield the point of every problem, in their order."""
         empty = [problem for problem in problems if problem.alpha >= self.alpha]
         for some in _parts(empty, self._room(problems[0])):
-            trials = [_Trial(problem) for problem in some]
-            for trial in trials:  # the empty model is optimal: only its certificate is missing
-                trial.ensemble, trial.score = self.last.ensemble, self.last.score
+            # the empty model is optimal: only its certificate is missing
+            trials = [_Trial(problem, self.last.weights) for problem in some]
             self._certify(trials)
             yield from (trial.point(self.target) for trial in trials)
         first = len(empty)
         while first < len(problems):
             count = self._ahead(problems[first : first + MOST_AHEAD])
-            trials = [_Trial(problem) for problem in problems[first : first + count]]
+            trials = [_Trial(problem, self.last.weights) for problem in problems[first : first + count]]
             self._solve(trials)
             self.last, self.alpha = trials[-1], trials[-1].problem.alpha
             yield from (trial.point(self.target) for trial in trials)
@@ -162,76 +183,90 @@ class Sequential:
 
     def _room(self, problem: Problem) -> int:
         """How many alphas one pass can certify without a large temporary array."""
-        return max(1, min(MOST_AHEAD, LARGEST_PASS // max(1, self.last.violation.size * problem.n_outputs)))
+        return max(1, min(MOST_AHEAD, LARGEST_PASS // max(1, self.violations.cost.size * problem.n_outputs)))
 
     def _ahead(self, problems: list[Problem]) -> int:
-        """How many of the next alphas to certify in one pass: as long as the strong rule lets few hypotheses in."""
-        support = self.last.ensemble.support
-        most = support + max(FEWEST_SEEDS, support // 2)
+        """How many of the next alphas to certify in one pass: as long as few hypotheses enter ahead of time."""
+        support = self.last.support
+        most = support + max(FEWEST_SEEDS, int(SEED_SHARE * support))
         room = min(len(problems), self._room(problems[0]))
         count = 1
-        while count < room and self._strong(problems[count]).sum() <= most:
+        while count < room and self._near(problems[count]).sum() <= most:
             count += 1
         return count
 
-    def _strong(self, problem: Problem) -> Array:
-        return self.last.violation > problem.alpha - SLOPE * (self.alpha - problem.alpha)
+    def _near(self, problem: Problem) -> Array:
+        """Hypotheses that enter ahead of time when the next alpha to be certified is that of this problem."""
+        return self.last.violation > problem.alpha + self.stepper.near * (self.alpha - problem.alpha)
 
     def _solve(self, trials: list[_Trial]) -> None:
         """Correct and certify until every trial has its gap, or cannot get nearer to it."""
-        kept = self.last.ensemble.tidy(self.corrector.idle)
-        strong = self._strong(trials[-1].problem)
-        strong[kept.keys] = False
-        seeds = _worst(self.last.violation, strong, max(FEWEST_SEEDS, 2 * kept.support))
-        ensemble, score = kept.extend(trials[0].problem.dictionary, seeds), self.last.score
-        while trials:
+        earlier, last = self.stepper.tidy([self.earlier, self.last.weights])
+        near = self._near(trials[-1].problem)
+        near[self.stepper.keys] = False
+        self._enter(
+            trials[0].problem, _worst(self.last.violation, near, max(FEWEST_SEEDS, MOST_SEEDS * self.last.support))
+        )
+        alphas = [self.before, self.alpha, *(trial.problem.alpha for trial in trials)]
+        for trial, a, b, c in zip(trials, alphas, alphas[1:], alphas[2:], strict=False):
+            trial.weights = last
+            ahead = self.foresees and a > b
+            self._correct(trial, foreseen(earlier, last, (b - c) / (a - b)) if ahead else None)
+            earlier, last = last, trial.weights
+        self.earlier, self.before = earlier, alphas[-2]
+        self._certify(trials)
+        while trials := [trial for trial in trials if not self._settled(trial)]:
+            self._enter(trials[0].problem, _union([trial.missed() for trial in trials]))
             for trial in trials:
-                ensemble, score = self._correct(trial, ensemble, score)
+                self._correct(trial)
             self._certify(trials)
-            while trials and self._settled(trials[0]):
-                trials = trials[1:]
-            if trials:
-                ensemble = trials[0].ensemble.extend(trials[0].problem.dictionary, trials[0].missed())
-                score = trials[0].score
+
+    def _enter(self, problem: Problem, keys: Array) -> None:
+        """Make hypotheses active."""
+        if not self.stepper.takes(problem, keys.size):
+            self.stepper = NewtonStepper(problem, self.corrector, self.stepper.keys)
+        self.stepper.enter(problem, keys)
 
     def _settled(self, trial: _Trial) -> bool:
         if trial.gap <= self.target or self.stopped or trial.rounds >= self.max_rounds:
             return True
         return trial.stuck and trial.missed().size == 0
 
-    def _correct(self, trial: _Trial, ensemble: Ensemble, score: Array) -> tuple[Ensemble, Array]:
+    def _correct(self, trial: _Trial, guess: Weights | None = None) -> None:
         started = self.monitor.seconds
-        if not self.stopped and trial.rounds < self.max_rounds and ensemble.size:
-            found = self.corrector.run(trial.problem, ensemble, score, Goal(0.5 * self.target), self.monitor)
-            ensemble, score, trial.stuck = found.ensemble, found.score, found.stalled
+        trial.stuck = True
+        if not self.stopped and trial.rounds < self.max_rounds and self.stepper.keys.size:
+            starts = [trial.weights] if guess is None else [trial.weights, guess]
+            trial.weights, trial.stuck = self.stepper.solve(trial.problem, starts, 0.5 * self.target, self.monitor)
             trial.rounds += 1
-        else:
-            trial.stuck = True
-        trial.ensemble, trial.score = ensemble, score
+        trial.keys = self.stepper.keys
         trial.seconds += self.monitor.seconds - started
-        return ensemble, score
 
     def _certify(self, trials: list[_Trial]) -> None:
-        """Objectives and lower bounds of all trials, from one pass over X (T3)."""
+        """Objectives and lower bounds of all trials (T3), from one pass over X or what is left of it in a repair."""
         started = self.monitor.seconds
-        problem = trials[0].problem
-        cost = problem.dictionary.cost(np.arange(problem.enumerable.size))
-        duals = [problem.dual_point(trial.score) for trial in trials]
-        forces = np.hstack([problem.weight[:, None] * dual for dual in duals])
-        correlations = np.split(problem.enumerable.correlate(forces), len(trials), axis=1)
+        problems = [trial.problem for trial in trials]
+        scores = self.stepper.scores(problems[0], [trial.weights for trial in trials])
+        duals = [problems[0].dual_point(score) for score in scores]
+        forces = [problems[0].force(dual) for dual in duals]
+        before = [trial.seen for trial in trials if trial.seen is not None]
+        if before:
+            found = self.violations.again(problems, forces, before, self.stepper)
+        else:
+            found = self.violations.everywhere(problems[0], forces)
         share = (self.monitor.seconds - started) / len(trials)
-        for trial, dual, correlation in zip(trials, duals, correlations, strict=True):
-            problem = trial.problem
-            trial.violation = problem.penalty.violation(correlation, cost)
-            trial.lower = max(trial.lower, problem.lower_bound(dual, float(trial.violation.max(initial=0.0))))
-            trial.objective = problem.objective(trial.ensemble, trial.score)
+        for trial, score, dual, seen in zip(trials, scores, duals, found, strict=True):
+            problem, coef = trial.problem, trial.weights.coef
+            trial.seen = seen
+            trial.lower = max(trial.lower, problem.lower_bound(dual, float(seen.violation.max(initial=0.0))))
+            held = float(self.violations.cost[trial.keys[: len(coef)]] @ problem.penalty.value(coef))
+            trial.objective = problem.loss_value(score) + problem.alpha * held
             trial.seconds += share
             self._report(trial)
 
     def _report(self, trial: _Trial) -> None:
-        active = trial.ensemble.support
         asked = self.monitor.record(
-            self.target, alpha=trial.problem.alpha, objective=trial.objective, gap=trial.gap, active=active,
+            self.target, alpha=trial.problem.alpha, objective=trial.objective, gap=trial.gap, active=trial.support,
             added=0, pruned=0,
         )  # fmt: skip
         self.stopped = self.stopped or asked or self.monitor.out_of_time
@@ -246,3 +281,10 @@ def _worst(violation: Array, chosen: Array, count: int) -> Array:
     """The `count` chosen hypotheses with the largest violation, worst first; ties go to the lowest index."""
     keys = np.flatnonzero(chosen)
     return keys[np.argsort(-violation[keys], kind="stable")[:count]]
+
+
+def _union(keys: list[Array]) -> Array:
+    """Each key once, in the order they come."""
+    every = np.concatenate(keys)
+    _, first = np.unique(every, return_index=True)
+    return every[np.sort(first)]

@@ -12,7 +12,7 @@ from sparseboost import kernels
 from sparseboost.hypotheses.base import Array, Context, Hypothesis, HypothesisSpace
 from sparseboost.hypotheses.blocks import BlockDictionary, ranges
 from sparseboost.hypotheses.columns import Columns
-from sparseboost.hypotheses.lent_columns import FEW_OUTPUTS, LentColumns
+from sparseboost.hypotheses.lent_columns import LentColumns
 
 
 class Feature(Hypothesis):
@@ -111,10 +111,20 @@ class FeatureDictionary(BlockDictionary):
 
     def _correlate(self, force: Array) -> Array:
         # blocks are the same for every n_jobs, and every column is summed by one thread, so bits do not change
-        if sp.issparse(self.X) or (self._by_lines and (force.shape[1] <= FEW_OUTPUTS or self.X.dtype == np.float32)):
+        k = force.shape[1]
+        if sp.issparse(self.X) or (self._by_lines and (k == 1 or self.X.dtype == np.float32)):
             return self._correlate_columns(self._keys, force)
+        if self._by_lines and k <= kernels.passes.MOST:
+            rows = kernels.passes.rows_of(force)
+            wide = np.empty((self.size, len(rows)))
+
+            def together(part: slice) -> None:
+                kernels.passes.correlate(self._lines, rows, wide, part.start, part.stop)
+
+            self.in_threads(together, self.parts(self.size))
+            return wide[:, :k]
         if self.X.dtype == np.float64 or self.X.flags.f_contiguous:
-            out = np.empty((self.size, force.shape[1]))
+            out = np.empty((self.size, k))
 
             def by_columns(part: slice) -> None:
                 np.matmul(self.X[:, part].astype(np.float64, copy=False).T, force, out=out[part])

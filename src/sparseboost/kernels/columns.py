@@ -183,3 +183,18 @@ def sparse_products(data, indices, indptr, weight, first, spread, gram):
         for c in range(start, stop):
             for p in range(indptr[c], indptr[c + 1]):
                 spread[np.uint64(indices[p]), c - start] = 0.0
+
+
+@compiled
+def some_rows(data, indices, indptr, place, out_data, out_indices, out_indptr):
+    """Sparse columns on some examples: example i becomes place[i], or is left out where that is negative."""
+    size = 0
+    for j in range(indptr.size - 1):
+        out_indptr[j] = size
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            row = place[np.uint64(indices[p])]
+            if row >= 0:
+                out_data[size], out_indices[size] = data[p], row
+                size += 1
+    out_indptr[indptr.size - 1] = size
+    return size

@@ -58,12 +58,15 @@ class ConstantGram:
 
     def add(self, problem: Problem, ensemble: Ensemble, new: Array) -> None:
         """Multiply these active columns, which are new, with each other and with all that are known."""
+        self.take(problem, ensemble.keys[new], ensemble.columns.some(new))
+
+    def take(self, problem: Problem, keys: Array, fresh: Any) -> None:
+        """Multiply columns of new hypotheses with each other and with all that are known."""
         weight = problem.weight * problem.driving_loss.sharpness
         self.corner = float(weight.sum())
-        first, size = self.keys.size, self.keys.size + new.size
-        fresh = ensemble.columns.some(new)
+        first, size = self.keys.size, self.keys.size + keys.size
         edge = fresh.T @ weight
-        self.keys = np.concatenate([self.keys, ensemble.keys[new]])
+        self.keys = np.concatenate([self.keys, keys])
         self.edge = np.concatenate([self.edge, edge])
         self._gram = _grown(self._gram, size, size)
         known, later = self._gram[:size, first:size], self._gram[first:size, :first]
@@ -78,10 +81,35 @@ class ConstantGram:
         else:
             if problem.fit_intercept:
                 fresh = fresh - edge / self.corner
-            self._columns = (self._columns or Room(fresh.T[:0], new.size, float)).roomy(new.size)
-            self._columns.next(new.size)[:] = fresh.T
+            self._columns = (self._columns or Room(fresh.T[:0], keys.size, float)).roomy(keys.size)
+            self._columns.next(keys.size)[:] = fresh.T
             np.matmul(self._columns.lines[:size], weight[:, None] * fresh, out=known)
             later[:] = known[:first].T
+
+    @property
+    def mean_entries(self) -> float | None:
+        """Mean number of entries of sparse columns; None for dense ones, or before any is known."""
+        return self._columns.mean_entries if isinstance(self._columns, _SparseColumns) else None
+
+    @property
+    def centred(self) -> bool:
+        """Whether columns are kept centred where there is an intercept: dense ones are."""
+        return not isinstance(self._columns, _SparseColumns)
+
+    def dot(self, coef: Array) -> Array:
+        """Σ_j x_ij coef_j of all columns that are known, dense ones centred if there is an intercept."""
+        if isinstance(self._columns, _SparseColumns):
+            return np.asarray(self._columns.matrix @ coef)
+        return self._columns.lines[: self.keys.size].T @ coef
+
+    def correlate(self, force: Array) -> Array:
+        """Σ_i x_ij force_i of the same columns."""
+        if isinstance(self._columns, _SparseColumns):
+            out = np.empty((self.keys.size, force.shape[1]))
+            force = np.ascontiguousarray(force)
+            kernels.columns.correlate(*self._columns.flat, np.arange(self.keys.size), force, out, np.empty(0))
+            return out
+        return self._columns.lines[: self.keys.size] @ force
 
 
 class _SparseColumns:
@@ -91,12 +119,25 @@ class _SparseColumns:
         nothing = np.empty((0, 1))
         self._data, self._indices = Room(nothing, 1, float), Room(nothing, 1, np.int32)
         self._indptr = np.zeros(1, dtype=np.int64)
+        self._n_examples = 0
 
     def add(self, more: Any) -> None:
         """Add the columns of a CSC matrix."""
+        self._n_examples = more.shape[0]
         self._data, self._indices = self._data.roomy(more.nnz), self._indices.roomy(more.nnz)
         self._data.next(more.nnz)[:, 0], self._indices.next(more.nnz)[:, 0] = more.data, more.indices
         self._indptr = np.concatenate([self._indptr, self._indptr[-1] + more.indptr[1:]])
+
+    @property
+    def mean_entries(self) -> float:
+        """Entries per column."""
+        return float(self._indptr[-1]) / max(self._indptr.size - 1, 1)
+
+    @property
+    def matrix(self) -> Any:
+        """The columns as a CSC matrix."""
+        data, indices, indptr = self.flat
+        return sp.csc_array((data, indices, indptr.astype(np.int32)), shape=(self._n_examples, indptr.size - 1))
 
     @property
     def flat(self) -> tuple[Array, Array, Array]:

@@ -1,0 +1,146 @@
+"""A path of the squared loss on the products of columns alone: examples are met again only in certificates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparseboost import kernels
+from sparseboost.losses import Squared
+from sparseboost.monitors import Monitor
+from sparseboost.penalties import Norm
+from sparseboost.problem import Problem
+from sparseboost.solvers.constant_gram import ConstantGram
+from sparseboost.solvers.quadratic_model import CHEAP_HESSIAN, FLOOR, LARGEST_HESSIAN
+from sparseboost.solvers.stepper import Stepper, Weights, padded
+
+Array = np.ndarray
+NEAR = 0.6  # of the way to the last alpha, for dense columns
+MOST_STEPS = 20  # times that the sweeps may be asked to go on
+SWEEPS, FRACTION = 1000, 1e-3  # sweeps at most, and the share of all gains at which they stop at first
+ENOUGH = 0.003  # share of the gap that is wanted: a sweep that gains less is the last at first
+ROUNDING = 1e-13  # share of the objective: a smaller gain may be an error
+BLIND_SWEEPS = 100  # where gains are lost in rounding
+PROGRESS = 0.9  # of the gap: where a hundred such sweeps leave more, they are the last
+TINY_PRODUCTS = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
+SPARSE_ENTRY, PRODUCT_ENTRY = 5.0, 1.0  # time that a sweep takes per entry of a column, and of a line of products
+
+
+class ProductStepper(Stepper):
+    r"""Sweeps over all hypotheses that were ever met, on G = Σ_i s_i x_i x_iᵀ and c = Σ_i s_i x_i y_iᵀ.
+
+    With centred columns and targets the intercept is always at its best. Then the loss is ½(y² − 2⟨c, W⟩ + ⟨W, GW⟩),
+    its gradient GW − c, and the gap of the active hypotheses follows from the two: nothing needs a sum over examples.
+
+    Parameters
+    ----------
+    problem : Problem
+        The question, at any alpha.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._gram = ConstantGram()
+        self._target = -problem.dual_point(np.broadcast_to(problem.start, problem.y.shape))  # y, centred
+        self._square = float(problem.weight @ np.square(self._target).sum(axis=1))  # y²
+        self._own = np.empty((0, problem.n_outputs))  # c of the active hypotheses
+        self._cost = np.empty(0)
+
+    @staticmethod
+    def applies(problem: Problem) -> bool:
+        """Whether the loss is the squared one and the penalty a norm with a compiled form."""
+        penalty = problem.penalty
+        return isinstance(problem.driving_loss, Squared) and isinstance(penalty, Norm) and penalty.kernel is not None
+
+    @property
+    def keys(self) -> Array:  # type: ignore[override]
+        """The active hypotheses."""
+        return self._gram.keys
+
+    @property
+    def near(self) -> float:  # type: ignore[override]
+        """Dense columns cost more than a repair: fewer enter ahead of time."""
+        return NEAR if self._gram.centred else 0.0
+
+    def takes(self, problem: Problem, more: int) -> bool:
+        """Whether products are few enough to be kept, and lines of products no longer than sparse columns are."""
+        size = self.keys.size + more
+        if size * size > LARGEST_HESSIAN:
+            return False
+        length = self._gram.mean_entries
+        return length is None or PRODUCT_ENTRY * size <= SPARSE_ENTRY * length or size * size < CHEAP_HESSIAN
+
+    def tidy(self, weights: list[Weights]) -> list[Weights]:
+        return weights  # a look at a row that stays zero costs nothing
+
+    def enter(self, problem: Problem, keys: Array) -> None:
+        if keys.size == 0:
+            return
+        columns = problem.dictionary.columns(keys)
+        self._gram.take(problem, keys, columns.matrix)
+        self._own = np.concatenate([self._own, columns.correlate(problem.force(self._target))])
+        self._cost = np.concatenate([self._cost, problem.dictionary.cost(keys)])
+
+    def solve(self, problem: Problem, starts: list[Weights], gap: float, monitor: Monitor) -> tuple[Weights, bool]:
+        gram = self._gram.matrix
+        products = gram[:, 0, : self.keys.size]
+        coef, slope, left = self._best(problem, products, starts)
+        own = products.diagonal()
+        own = np.maximum(own, FLOOR * own.max(initial=0.0) + np.finfo(float).tiny)
+        diagonal = np.repeat(own[:, None], coef.shape[1], axis=1)
+        watched, strength = np.ones(coef.shape[0], np.int8), problem.alpha * self._cost
+        fraction, enough, most = FRACTION, ENOUGH * gap if gram.size >= CHEAP_HESSIAN else -np.inf, SWEEPS
+        stalled = False
+        for _ in range(MOST_STEPS):
+            gained, _, _ = kernels.descent.descend(
+                None, gram, slope, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
+                -1, watched, None, 0.0, most, fraction, gram.size > TINY_PRODUCTS or fraction < 0.0, None, enough,
+            )  # fmt: skip
+            slope = products @ coef - self._own
+            last, (left, objective) = left, self._gap(problem, coef, slope)
+            if left <= gap or monitor.out_of_time:
+                break
+            stalled = fraction < 0.0 and left > PROGRESS * last
+            if stalled:
+                break
+            if gained <= ROUNDING * objective:
+                fraction, most = -1.0, BLIND_SWEEPS
+            fraction, enough = 0.1 * fraction, 0.1 * enough
+        return Weights(coef, self._intercept(problem, coef), slope=slope), stalled
+
+    def _best(self, problem: Problem, products: Array, starts: list[Weights]) -> tuple[Array, Array, float]:
+        """Weights with the smallest objective, their gradient, and their gap."""
+        found = []
+        for start in starts:
+            coef, slope = padded(start.coef, self.keys.size), np.empty((0, self._own.shape[1]))
+            if start.slope is not None:
+                slope = start.slope
+            missing = products[len(slope) :] @ coef - self._own[len(slope) :]
+            slope = np.concatenate([slope, missing])
+            gap, objective = self._gap(problem, coef, slope)
+            found.append((objective, coef, slope, gap))
+        return min(found, key=lambda one: one[0])[1:]
+
+    def scores(self, problem: Problem, weights: list[Weights]) -> list[Array]:
+        every = np.hstack([padded(some.coef, self.keys.size) for some in weights])
+        if not self.keys.size:
+            return [np.zeros(problem.y.shape) + some.intercept for some in weights]
+        parts = np.split(self._gram.dot(every), len(weights), axis=1)
+        centred = problem.fit_intercept and self._gram.centred
+        return [
+            part + (problem.start if centred else some.intercept) for part, some in zip(parts, weights, strict=True)
+        ]
+
+    def correlate(self, force: Array) -> Array:
+        return self._gram.correlate(force)
+
+    def _intercept(self, problem: Problem, coef: Array) -> Array:
+        return problem.start - self._gram.edge @ coef if problem.fit_intercept else problem.start
+
+    def _gap(self, problem: Problem, coef: Array, slope: Array) -> tuple[float, float]:
+        """Gap of the problem that has only the active hypotheses, and its objective (T3)."""
+        along = float(np.vdot(self._own, coef)) - self._square  # ⟨residual, y⟩
+        length = max(float(np.vdot(slope, coef)) - along, 0.0)  # ⟨residual, residual⟩
+        violation = float(problem.penalty.violation(slope, self._cost).max(initial=0.0))
+        limit = problem.alpha / violation if violation > 0.0 else np.inf
+        scale = problem.loss.scale_within(np.array([length, along]), limit)
+        objective = 0.5 * length + problem.alpha * float(self._cost @ problem.penalty.value(coef))
+        return objective + scale * along + 0.5 * scale * scale * length, objective
