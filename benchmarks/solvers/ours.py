@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from typing import Any
 
@@ -38,42 +37,33 @@ class SparseBoost(Solver):
         return Fit(np.stack([m.coef_ for m in models]), np.stack([m.intercept_ for m in models]))
 
     def _path(self, problem: Problem, setting: float) -> Fit:
-        import sparseboost
+        found = self._walked(problem, tol=setting)
+        return Fit(found.coefs, found.intercepts)
 
-        if not hasattr(sparseboost, "sparse_boost_path"):
-            models = self._fits(problem, tol=setting)
-            return Fit(np.stack([c for c, _, _ in models]), np.stack([b for _, b, _ in models]))
+    def _walked(self, problem: Problem, **parameters: Any) -> Any:
+        from sparseboost import sparse_boost_path
+
         loss = "squared" if problem.loss == "squared" else "logistic"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = sparseboost.sparse_boost_path(
+            return sparse_boost_path(
                 problem.X, problem.y, alphas=problem.alphas, penalty=problem.penalty, loss=loss,
-                fit_intercept=problem.fit_intercept, tol=setting,
+                fit_intercept=problem.fit_intercept, **parameters,
             )  # fmt: skip
-        return Fit(found.coefs, found.intercepts)
 
     def _models(self, problem: Problem, **parameters: Any) -> list[Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return [_model(problem, self.update, problem.alpha, **parameters).fit(problem.X, problem.y)]
 
-    def _fits(self, problem: Problem, seconds: float | None = None, **parameters: Any) -> list[Any]:
-        """(weights, intercept, gap) of one alpha after another, each started from the last, in so many seconds."""
-        end = None if seconds is None else time.monotonic() + seconds
-        model, found = _model(problem, self.update, 1.0, warm_start=True, **parameters), []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for alpha in problem.alphas:
-                budget = None if end is None else max(end - time.monotonic(), 0.1)
-                model.set_params(alpha=float(alpha), time_budget=budget).fit(problem.X, problem.y)
-                found.append((model.coef_, model.intercept_, model.dual_gap_))
-        return found
-
     def reference(self, problem: Problem, tol: float, seconds: float) -> tuple[Fit, Array]:
         """The optimum and, per alpha, how far from it at most."""
-        fits = self._fits(problem, seconds, tol=tol, max_rounds=10_000)
-        coefs, intercepts, gaps = (np.stack(part) for part in zip(*fits, strict=True))
-        return Fit(coefs, intercepts), gaps
+        limits: dict[str, Any] = {"tol": tol, "max_rounds": 10_000, "time_budget": seconds}
+        if problem.is_path:
+            found = self._walked(problem, **limits)
+            return Fit(found.coefs, found.intercepts), found.dual_gaps
+        (model,) = self._models(problem, **limits)
+        return Fit(model.coef_[None], model.intercept_[None]), np.array([model.dual_gap_])
 
 
 class GradBoost(SparseBoost):

@@ -148,8 +148,8 @@ def sparse_boost_path(
     """Fit a model at every alpha of a decreasing sequence, each started from the one before.
 
     Every model is certified like a single fit: its gap is at most `tol` times the objective of the empty model.
-    Hypotheses enter by the sequential strong rule, and the pass over all hypotheses that certifies a model finds
-    those that the rule missed.
+    Hypotheses that are likely to matter enter ahead of time, and the pass over all hypotheses that certifies several
+    models at once finds those that were missed.
 
     Parameters
     ----------

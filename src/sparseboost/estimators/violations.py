@@ -13,7 +13,7 @@ from sparseboost.solvers.stepper import Stepper
 
 Array = np.ndarray
 ROUNDING = 1.0 + 1e-12  # what sums of products may add to a bound
-MOST_DUE = 0.25  # share of all hypotheses: looking at more, one by one, takes as long as a pass over all of them
+MOST_DUE = 0.25  # share of all hypotheses: where more are due, all are looked at, which tightens every bound
 
 
 class Seen(NamedTuple):

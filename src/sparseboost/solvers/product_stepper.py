@@ -22,7 +22,7 @@ ROUNDING = 1e-13  # share of the objective: a smaller gain may be an error
 BLIND_SWEEPS = 100  # where gains are lost in rounding
 PROGRESS = 0.9  # of the gap: where a hundred such sweeps leave more, they are the last
 TINY_PRODUCTS = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
-SPARSE_ENTRY, PRODUCT_ENTRY = 5.0, 1.0  # time that a sweep takes per entry of a column, and of a line of products
+SPARSE_ENTRY, PRODUCT_ENTRY = 5.0, 1.0  # a guess: how much longer an entry of a column takes than one of the products
 
 
 class ProductStepper(Stepper):
