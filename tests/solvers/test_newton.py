@@ -199,3 +199,29 @@ def test_no_more_enter_than_are_allowed_though_others_have_lost_their_weight(see
     assert max(record["added"] for record in by_three.history) <= 3
     few = minimize(problem, Boosting(Newton(), max_inputs=8), tol=1e-6)
     assert max(record["active"] for record in few.history) == 8
+
+
+@pytest.mark.parametrize("creeping", [False, True])
+def test_while_others_wait_columns_are_swept_unless_that_takes_long(
+    creeping: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small problems choose by what sweeps did, not by the number of examples."""
+    problem = random_problem(LossCase(Logistic(), 1, "signs"), L1(), 0, m=150, n=130, fraction=0.01)
+    monkeypatch.setattr(module, "ROUGH_HESSIAN", 100)
+    monkeypatch.setattr(module, "ROUGH_SWEEPS", 1 if creeping else 1000)
+    swept: list[str] = []
+    descend = module.kernels.descent.descend
+
+    def watched(columns, *rest):
+        swept.append("hessian" if columns is None else "columns")
+        return descend(columns, *rest)
+
+    monkeypatch.setattr(module.kernels.descent, "descend", watched)
+    newton, ensemble = Newton(), full_ensemble(problem)
+    rough = newton.run(problem, ensemble, ensemble.score(), Goal(1e-6, True), Monitor())
+    assert swept[0] == "columns"
+    assert ("hessian" in swept) == creeping
+    swept.clear()
+    fine = newton.run(problem, rough.ensemble, rough.score, Goal(1e-9), Monitor())
+    assert set(swept) == {"hessian"}
+    assert problem.restricted_gap(fine.ensemble, fine.score) <= 1e-9

@@ -30,6 +30,7 @@ class GramCache:
         self._local: Array | None = None
         self._panel = Panel()
         self._negligible = 0.0
+        self.creeps = False  # whether sweeps over columns were seen to need more than a few
         self.forget()
 
     def forget(self) -> None:

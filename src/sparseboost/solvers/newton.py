@@ -75,7 +75,7 @@ class Newton(Corrector):
         if ensemble.size == 0 and not problem.fit_intercept:
             return Corrected(ensemble, score, 0.0, True)
         model = QuadraticModel(problem, ensemble, self._cache, self._constant)
-        model.enough = ENOUGH * goal.gap
+        model.enough, model.rough = ENOUGH * goal.gap, goal.waiting
         point = _look(problem, ensemble, score)
         gradient = model.gradient(point.force)
         gap, gained, bound, stalled, promise = np.inf, np.inf, 0.0, False, np.inf

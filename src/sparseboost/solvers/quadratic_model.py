@@ -24,6 +24,7 @@ TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rou
 LARGEST_HESSIAN, SMALL_HESSIAN = 10_000_000, 1_000_000  # entries
 CHEAP_HESSIAN = 100_000  # entries: sweeps cost less than the step around them, and go on beyond what is enough, as
 # they do on any Hessian that the next step would have to build again
+ROUGH_HESSIAN, ROUGH_SWEEPS = 10_000, 10  # entries and sweeps in double precision where others wait to enter
 GRAM_SWEEP = 0.4  # nanoseconds per entry of a matrix of products
 RIDGE: dict[type, float] = {np.float32: 1e-6, np.float64: 1e-12}  # share of the diagonal, by the digits of a Hessian
 FLOOR = 1e-12  # of the curvature, as a share of the largest, where it vanishes
@@ -52,6 +53,7 @@ class QuadraticModel:
         self.strength = problem.strength(ensemble)
         self.digits = digits(problem)
         self.pivot = problem.driving_loss.pivot(problem.y)
+        self.rough = False  # whether others wait to enter: a few sweeps are enough, over columns unless they creep
         self.care = 1.0  # times the gain at which sweeps stop
         self.enough = 0.0  # or this gain, whatever the others were
         self.blind = False  # whether what a sweep gains is lost in rounding and says nothing
@@ -105,7 +107,8 @@ class QuadraticModel:
             return False
         if self.digits is np.float64 and (loss.multiclass or size <= SMALL_HESSIAN):
             # whatever the number of examples: one of weight two is as good as two of weight one
-            return size <= (CHEAP_HESSIAN if loss.multiclass else SMALL_HESSIAN)
+            quick = self.rough and not loss.quadratic and not self.cache.creeps
+            return size <= (CHEAP_HESSIAN if loss.multiclass else ROUGH_HESSIAN if quick else SMALL_HESSIAN)
         new = int((alive & ~known).sum())
         products = 1 if loss.quadratic else k * (k + 1) // 2 if loss.multiclass else k
         entries = self.columns.mean_entries
@@ -195,6 +198,8 @@ class QuadraticModel:
         watched = (alive if last < 0 else np.append(alive, True)) * patience
         part = coef[: watched.size]
         most, fraction = (BLIND_SWEEPS, -1.0) if self.blind else (self.most_sweeps, COLUMN_FRACTION * self.care)
+        quick = self.rough and self.digits is np.float64 and not problem.driving_loss.multiclass
+        most = min(most, ROUGH_SWEEPS) if quick else most
         promise, done, moved = kernels.descent.descend(
             (data, None if dense else indices, indptr), None, gradient[: watched.size], np.empty(part.shape),
             self.strength, part, problem.penalty.kernel, problem.penalty.positive, last, watched,
@@ -205,6 +210,7 @@ class QuadraticModel:
             coef[-1] += moved
             promise += 0.5 * float((follows[0] * follows[0] / follows[1]).sum())
         self.sweeps = done if done < self.most_sweeps else COLUMN_SWEEPS
+        self.cache.creeps |= quick and done >= ROUGH_SWEEPS
         return float(promise)
 
 
