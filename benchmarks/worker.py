@@ -23,6 +23,7 @@ from benchmarks.solvers.base import Fit, Solver
 THRESHOLDS = (1e-3, 1e-6)
 # CPU seconds with one thread, so that other work on the machine does not count; wall clock with more threads
 CLOCK = time.process_time if os.environ.get("OMP_NUM_THREADS") == "1" else time.perf_counter
+CLOSER = 2  # settings tried between the tightest that fails and the loosest that passes
 FEWEST, MOST, ENOUGH = 3, 15, 0.5  # repetitions: at least 3, more while they add up to less than this many seconds
 
 
@@ -55,32 +56,65 @@ def repeat(solver: Solver, problem: Problem, setting: float, first: float, limit
 
 
 def tune(solver: Solver, problem: Problem, best: np.ndarray, limit: float, report: Report) -> None:
-    """Tighten the setting until the last threshold is reached; repeat the settings that reach one."""
+    """Tighten the setting until the last threshold is reached, then close in on the loosest that reaches each."""
     timed(solver, solver.prepare(tiny(problem)), solver.settings[1])
     problem = solver.prepare(problem)
-    base, extra = memory.resident(), 0
-    spent, wanted = 0.0, list(THRESHOLDS)
+    trial = Trial(solver, problem, best, limit, report)
+    reached: dict[float, float] = {}  # by setting, the loosest first
     for setting in solver.settings:
+        reached[setting] = trial(setting, [t for t in THRESHOLDS if min(reached.values(), default=np.inf) > t])
+        if reached[setting] <= THRESHOLDS[-1] or trial.over:
+            break
+    for threshold in THRESHOLDS:
+        for _ in range(CLOSER):
+            setting = closer(reached, threshold, solver.settings)
+            if setting is None or trial.over:
+                break
+            reached[setting] = trial(setting, [threshold])
+    if trial.over:
+        report(stopped="time limit")
+
+
+class Trial:
+    """Fits at one setting after another until the time is over."""
+
+    def __init__(self, solver: Solver, problem: Problem, best: np.ndarray, limit: float, report: Report) -> None:
+        self.solver, self.problem, self.best, self.limit, self.report = solver, problem, best, limit, report
+        self.base, self.extra, self.spent, self.last = memory.resident(), 0, 0.0, 0.0
+
+    @property
+    def over(self) -> bool:
+        return self.spent + self.last > self.limit
+
+    def __call__(self, setting: float, wanted: list[float]) -> float:
+        """The suboptimality reached; a fit that reaches something wanted is repeated."""
         memory.forget_peak()
-        seconds, fit = timed(solver, problem, setting)
-        extra = max(extra, memory.peak() - base)
-        found = problem.objectives(fit.coefs, fit.intercepts)
-        reached = suboptimality(found, best)
+        seconds, fit = timed(self.solver, self.problem, setting)
+        self.extra = max(self.extra, memory.peak() - self.base)
+        found = self.problem.objectives(fit.coefs, fit.intercepts)
+        reached = suboptimality(found, self.best)
         count = 1
-        if wanted and reached <= wanted[0]:
-            if fit.seconds is None:
-                seconds, count = repeat(solver, problem, setting, seconds, limit)
-            wanted = [threshold for threshold in wanted if reached > threshold]
-        report(
+        if any(reached <= threshold for threshold in wanted) and fit.seconds is None:
+            seconds, count = repeat(self.solver, self.problem, setting, seconds, self.limit)
+        self.report(
             setting=setting, seconds=seconds, repetitions=count, objectives=found.tolist(),
-            active=active_rows(fit.coefs), extra_bytes=extra if fit.seconds is None else None,
+            active=active_rows(fit.coefs), extra_bytes=self.extra if fit.seconds is None else None,
         )  # fmt: skip
-        spent += seconds
-        if not wanted:
-            break
-        if spent + seconds > limit:
-            report(stopped="time limit")
-            break
+        self.spent += seconds
+        self.last = seconds
+        return reached
+
+
+def closer(reached: dict[float, float], threshold: float, settings: tuple[float, ...]) -> float | None:
+    """A setting between the tightest that fails and the loosest that passes; looser than all if none fails."""
+    step = settings[1] / settings[0]  # of a setting towards tighter: below 1 for tolerances, above 1 for iterations
+    order = sorted(reached, reverse=step < 1)
+    passing = next((i for i, setting in enumerate(order) if reached[setting] <= threshold), None)
+    if passing is None:
+        return None
+    middle = order[0] / step if passing == 0 else float(np.sqrt(order[passing - 1] * order[passing]))
+    middle = middle if step < 1 else float(round(middle))
+    return None if middle in reached else middle
 
 
 def first(solver: Solver, problem: Problem, setting: float, report: Report) -> None:

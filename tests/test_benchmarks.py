@@ -12,9 +12,10 @@ import scipy.sparse as sp
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks import datasets, memory, run, store, tables
+from benchmarks import datasets, memory, run, store, tables, worker
 from benchmarks.problem import Problem, active_rows, suboptimality, tiny
 from benchmarks.solvers import OURS, SOLVERS
+from benchmarks.solvers.base import Solver, single
 from benchmarks.tasks import TASKS
 from benchmarks.tasks.base import Case, at
 
@@ -125,6 +126,40 @@ def test_never_is_said():
     text = tables.case_table(result_of(run_of("sparseboost", (1e-1, 1.0, [1.1])), run_of("celer", (1e-1, 3.0, [1.0]))))
     assert "sparseboost LOSES: it never gets there, celer does in 3 s." in text
     assert "reached 1e-01" in text
+
+
+class Stretched(Solver):
+    """Reaches what it is told to: the objective is 1 plus a power of the setting."""
+
+    kinds = ("logistic l1",)
+
+    def __init__(self, settings, power):
+        self.settings, self.power, self.asked = settings, power, []
+
+    def fit(self, problem, setting):
+        self.asked.append(setting)
+        return single(problem, np.zeros(problem.X.shape[1]), setting**self.power)
+
+
+@pytest.mark.parametrize(("settings", "power"), [((0.1, 0.01, 1e-3, 1e-4, 1e-5), 1.9), ((10, 20, 40, 80, 160), -2.9)])
+def test_tuning_closes_in_on_the_loosest_setting_that_reaches_each_threshold(settings, power, tmp_path, monkeypatch):
+    solver, facts = Stretched(settings, power), []
+    monkeypatch.setattr(Problem, "objectives", lambda self, coefs, intercepts: 1.0 + intercepts[:, 0])
+    worker.tune(solver, make("logistic", "l1", 1), np.array([1.0]), 60.0, lambda **found: facts.append(found))
+    order = sorted((fact["setting"] for fact in facts), key=lambda setting: setting**power, reverse=True)
+    step = max(settings[0] / settings[1], settings[1] / settings[0])
+    for threshold in worker.THRESHOLDS:
+        loosest = next(i for i, setting in enumerate(order) if setting**power <= threshold)
+        ratio = order[loosest] / order[loosest - 1]
+        assert loosest > 0
+        assert max(ratio, 1 / ratio) <= 1.1 * step**0.25
+        assert next(fact for fact in facts if fact["setting"] == order[loosest])["repetitions"] >= worker.FEWEST
+
+
+def test_tuning_tries_looser_settings_when_the_first_one_passes():
+    assert worker.closer({0.1: 1e-9, 0.01: 1e-12}, 1e-3, (0.1, 0.01)) == pytest.approx(1.0)
+    assert worker.closer({10: 1e-9}, 1e-3, (10, 20)) == 5
+    assert worker.closer({0.1: 1.0}, 1e-3, (0.1, 0.01)) is None
 
 
 def test_exponents():
