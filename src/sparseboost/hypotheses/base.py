@@ -158,10 +158,13 @@ class Dictionary(ABC):
         Whether `search` returns true maxima, so that certificates hold over the whole space.
     within_one : bool
         Whether all outputs are known to lie in [−1, 1].
+    entries : float
+        How many numbers a search reads; infinity where that says little of what it costs.
     """
 
     exact: bool = True
     within_one: bool = False
+    entries: float = np.inf
 
     @abstractmethod
     def search(

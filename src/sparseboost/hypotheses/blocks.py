@@ -62,6 +62,7 @@ class BlockDictionary(Enumerable):
         self.n_examples = n_examples
         self.size = size
         self.n_jobs = context.n_jobs
+        self.entries = float(n_examples) * size
         self._context = context
         self._cost = cost
         self._pricing = Pricing()

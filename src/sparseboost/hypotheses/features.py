@@ -77,6 +77,7 @@ class FeatureDictionary(BlockDictionary):
     def __init__(self, X: Any, context: Context) -> None:
         super().__init__(X.shape[0], int(X.shape[1]), context.costs(X.shape[1]), context)
         self.X = X
+        self.entries = float(X.nnz if sp.issparse(X) else X.size)
         self._lines: Any = None if sp.issparse(X) else X.T
         self._inspected = False
         self._lengths: Array | None = None

@@ -133,14 +133,11 @@ class Corrector(ABC):
         Whether it works on a non-smooth loss itself, not on smooth ones that come close.
     idle : float
         Which share of the active hypotheses may have no weight before those are dropped: that copies all others.
-    inner : float
-        Share of the gap that is worth leaving to the active hypotheses as long as others wait to enter.
     """
 
     name: str
     takes_kinks: bool = False
     idle: float = 0.0
-    inner: float = 0.1
 
     @abstractmethod
     def check(self, problem: Problem) -> None:
@@ -153,6 +150,10 @@ class Corrector(ABC):
     @abstractmethod
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
         """How much hypotheses outside the active set promise."""
+
+    def leaves(self, problem: Problem, ensemble: Ensemble) -> float:
+        """Share of the gap that may be left to these active hypotheses as long as others wait to enter."""
+        return 0.1
 
     def appetite(self, problem: Problem) -> int:
         """How many hypotheses a first round may take in."""

@@ -67,8 +67,9 @@ class Boosting(Solver):
         before = state.ensemble
         candidates = self._affordable(before, problem, survey.candidates.keys)
         waiting = candidates.size > 0
-        goal = Goal(max(target * 0.5, survey.gap * self.correction.inner if waiting else 0.0), waiting)
         ensemble = before.extend(problem.dictionary, candidates)
+        left = self.correction.leaves(problem, ensemble) if waiting else 0.0
+        goal = Goal(max(target * 0.5, survey.gap * left), waiting)
         inducing = True
         if self.corrective is False:
             found = self._sequential(problem, ensemble, state.score)

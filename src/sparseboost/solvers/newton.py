@@ -26,6 +26,8 @@ SLOW = 0.1  # share of the last step's promise: Newton's method does better
 KEPT = 0.5  # share of a step's promise: where less came true the model is to blame, a shorter step may be better, and
 # solving the model better is no use
 MINOR = 0.03  # share of all gains: a step that gains less is the last where others wait to enter
+QUICK, THOROUGH = 0.3, 0.03  # share of the gap that is left to the active hypotheses while others wait to enter
+FEW_ENTRIES = 0.07  # of all that a search reads: a step on active columns that have fewer costs less than the search
 MOST_CARE = 1e-5
 MOST_IDLE = 3  # steps below rounding in a row that bring no smaller gap than any before
 WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
@@ -50,7 +52,6 @@ class Newton(Corrector):
 
     name = "newton"
     idle = 0.3  # steps leave out rows that are zero and want to stay so
-    inner = 0.3
 
     def __init__(self) -> None:
         self._cache, self._constant = GramCache(), ConstantGram()
@@ -70,6 +71,11 @@ class Newton(Corrector):
 
     def appetite(self, problem: Problem) -> int:
         return max(1, min(MOST_INDUCED, INDUCED_ENTRIES // problem.n_outputs))
+
+    def leaves(self, problem: Problem, ensemble: Ensemble) -> float:
+        read = ensemble.size * ensemble.columns.mean_entries
+        dear = read < FEW_ENTRIES * problem.dictionary.entries
+        return THOROUGH if dear or problem.driving_loss.multiclass else QUICK
 
     def run(self, problem: Problem, ensemble: Ensemble, score: Array, goal: Goal, monitor: Monitor) -> Corrected:
         if ensemble.size == 0 and not problem.fit_intercept:
