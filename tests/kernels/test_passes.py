@@ -12,12 +12,24 @@ from sparseboost.hypotheses import Context, Features
 @pytest.mark.parametrize("m", [1, 7, 1024, 2500])
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("k", [1, 3, 4, 9])
-def test_a_pass_is_a_product(rng, m, n, k):
-    X, force = np.asfortranarray(rng.normal(size=(m, n))), rng.normal(size=(m, k))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_pass_is_a_product(rng, m, n, k, dtype):
+    lines, keys, force = rng.normal(size=(n + 2, m)).astype(dtype), rng.permutation(n + 2)[:n], rng.normal(size=(m, k))
     rows = kernels.passes.rows_of(force)
     out = np.full((n, len(rows)), np.nan)
-    kernels.passes.correlate(X.T, rows, out, 0, n)
-    np.testing.assert_allclose(out[:, :k], X.T @ force, rtol=1e-12, atol=1e-11)
+    kernels.passes.correlate(lines, keys, rows, out)
+    np.testing.assert_allclose(out[:, :k], lines[keys].astype(float) @ force, rtol=1e-12, atol=1e-11)
+
+
+@pytest.mark.parametrize("m", [1, 7, 1024, 2500])
+@pytest.mark.parametrize("n", [1, 4, 5, 11])
+@pytest.mark.parametrize("k", [1, 2, 3, 10])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_are_a_product(rng, m, n, k, dtype):
+    lines, keys, coef = rng.normal(size=(n + 2, m)).astype(dtype), rng.permutation(n + 2)[:n], rng.normal(size=(n, k))
+    out = np.ones((k, m))
+    kernels.passes.dot(lines, keys, coef, out)
+    np.testing.assert_allclose(out, 1.0 + coef.T @ lines[keys].astype(float), rtol=1e-12, atol=1e-11)
 
 
 def test_bits_do_not_depend_on_the_number_of_threads(rng):

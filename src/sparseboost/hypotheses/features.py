@@ -113,17 +113,8 @@ class FeatureDictionary(BlockDictionary):
     def _correlate(self, force: Array) -> Array:
         # blocks are the same for every n_jobs, and every column is summed by one thread, so bits do not change
         k = force.shape[1]
-        if sp.issparse(self.X) or (self._by_lines and (k == 1 or self.X.dtype == np.float32)):
+        if sp.issparse(self.X) or (self._by_lines and (k <= kernels.passes.MOST or self.X.dtype == np.float32)):
             return self._correlate_columns(self._keys, force)
-        if self._by_lines and k <= kernels.passes.MOST:
-            rows = kernels.passes.rows_of(force)
-            wide = np.empty((self.size, len(rows)))
-
-            def together(part: slice) -> None:
-                kernels.passes.correlate(self._lines, rows, wide, part.start, part.stop)
-
-            self.in_threads(together, self.parts(self.size))
-            return wide[:, :k]
         if self.X.dtype == np.float64 or self.X.flags.f_contiguous:
             out = np.empty((self.size, k))
 
@@ -144,22 +135,25 @@ class FeatureDictionary(BlockDictionary):
         return super().correlate_some(keys, force)
 
     def _correlate_columns(self, keys: Array, force: Array) -> Array:
-        """One column after the other; the first time that all are read, their lengths come along."""
-        X, out = self.X, np.empty((keys.size, force.shape[1]))
-        measures = self._lengths is None and keys is self._keys
+        """One column after the other; the first time that all are read for one output, their lengths come along."""
+        X, k = self.X, force.shape[1]
+        measures = self._lengths is None and keys is self._keys and (k == 1 or sp.issparse(X))
         squares = np.empty(keys.size if measures else 0)
-        force = np.ascontiguousarray(force if sp.issparse(X) else force.T)
+        forces = np.ascontiguousarray(force) if sp.issparse(X) or k == 1 else kernels.passes.rows_of(force)
+        out = np.empty((keys.size, k if sp.issparse(X) or k == 1 else len(forces)))
 
         def some(part: slice) -> None:
             if sp.issparse(X):
-                kernels.columns.correlate(X.data, X.indices, X.indptr, keys[part], force, out[part], squares[part])
+                kernels.columns.correlate(X.data, X.indices, X.indptr, keys[part], forces, out[part], squares[part])
+            elif k == 1:
+                kernels.columns.correlate_dense(self._lines, keys[part], forces[:, 0], out[part, 0], squares[part])
             else:
-                kernels.columns.correlate_dense(X.T, keys[part], force, out[part], squares[part])
+                kernels.passes.correlate(self._lines, keys[part], forces, out[part])
 
         self.in_threads(some, self.parts(keys.size))
         if measures:
             self._lengths = np.sqrt(squares)
-        return out
+        return out[:, :k]
 
     def lengths(self) -> Array:
         if self._lengths is None and (sp.issparse(self.X) or self._by_lines):

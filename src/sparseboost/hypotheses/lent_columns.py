@@ -12,7 +12,6 @@ from sparseboost.hypotheses.columns import Columns
 from sparseboost.hypotheses.room import Room
 
 Array = np.ndarray
-FEW_OUTPUTS = 8  # up to so many, going column by column takes less time than BLAS
 
 
 class Converted:
@@ -74,18 +73,25 @@ class LentColumns(Columns):
         return self._converted.lines_of(self.source, self.keys)
 
     def dot(self, coef: Array) -> Array:
-        if coef.shape[1] > FEW_OUTPUTS:
+        if coef.shape[1] > kernels.passes.MOST:
             return super().dot(coef)
+        used = np.flatnonzero(np.any(coef != 0.0, axis=1))
         out = np.zeros((coef.shape[1], self.source.shape[1]))
-        kernels.columns.dot_dense(self.source, self.keys, np.ascontiguousarray(coef, dtype=np.float64), out)
+        kernels.passes.dot(self.source, self.keys[used], np.asarray(coef[used], dtype=np.float64, order="C"), out)
         return np.ascontiguousarray(out.T)
 
     def correlate(self, force: Array) -> Array:
-        if force.shape[1] > FEW_OUTPUTS:
+        k = force.shape[1]
+        if k > kernels.passes.MOST:
             return super().correlate(force)
-        out, across = np.empty((self.size, force.shape[1])), np.ascontiguousarray(force.T, dtype=np.float64)
-        kernels.columns.correlate_dense(self.source, self.keys, across, out, np.empty(0))
-        return out
+        if k == 1:
+            alone = np.empty((self.size, 1))
+            kernels.columns.correlate_dense(self.source, self.keys, np.ascontiguousarray(force[:, 0]), alone[:, 0], np.empty(0))
+            return alone
+        rows = kernels.passes.rows_of(force)
+        out = np.empty((self.size, len(rows)))
+        kernels.passes.correlate(self.source, self.keys, rows, out)
+        return np.ascontiguousarray(out[:, :k])
 
     def append(self, other: Columns) -> Columns:
         if self.size == 0 or not isinstance(other, LentColumns) or other.source is not self.source:

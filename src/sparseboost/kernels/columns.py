@@ -7,7 +7,6 @@ import numpy as np
 from sparseboost.kernels.compile import compiled, compiled_sum, compiled_sum_inside
 
 TINY = float(np.finfo(float).tiny)
-BLOCK = 4096  # examples whose sums stay in the cache while columns go by
 # Sums over sparse entries are compiled in the order written, and their indices are unsigned: gathering examples into
 # vectors takes longer than loading them one by one, and so does asking whether an index counts from the end.
 
@@ -49,45 +48,14 @@ def correlate(data, indices, indptr, keys, force, out, squares):
 
 @compiled_sum
 def correlate_dense(lines, keys, force, out, squares):
-    """out[c] = Σ_i x_ij force[:, i] of dense columns x_j = lines[j], j = keys[c], and squares as in `correlate`.
-
-    A column is read from memory once, for all outputs. BLAS is faster from about ten outputs on.
-    """
+    """out[c] = Σ_i x_ij force[i] of dense columns x_j = lines[j], j = keys[c], and squares as in `correlate`."""
     for c in range(keys.size):
-        x = lines[keys[c]]
-        for r in range(force.shape[0]):
-            own, total = force[r], 0.0
-            for i in range(x.size):
-                total += np.float64(x[i]) * own[i]
-            out[c, r] = total
+        x, total = lines[keys[c]], 0.0
+        for i in range(x.size):
+            total += np.float64(x[i]) * force[i]
+        out[c] = total
         if squares.size:
             squares[c] = sum_of_squares(x)
-
-
-@compiled_sum
-def dot_dense(lines, keys, coef, out):
-    """Add Σ_j x_ij coef[j, r] of dense columns x_j = lines[keys[j]] to out[r, i]; weights of zero cost nothing."""
-    used = np.empty(keys.size, np.int64)
-    for r in range(coef.shape[1]):
-        count = 0
-        for j in range(keys.size):
-            if coef[j, r] != 0.0:
-                used[count] = j
-                count += 1
-        for start in range(0, out.shape[1], BLOCK):
-            part, stop = out[r, start : start + BLOCK], start + BLOCK
-            paired = count - count % 4
-            for u in range(0, paired, 4):  # four at a time: sums are read and written less often
-                h, i, j, k = used[u], used[u + 1], used[u + 2], used[u + 3]
-                x, y = lines[keys[h], start:stop], lines[keys[i], start:stop]
-                z, w = lines[keys[j], start:stop], lines[keys[k], start:stop]
-                a, b, c, d = coef[h, r], coef[i, r], coef[j, r], coef[k, r]
-                for p in range(part.size):
-                    part[p] += a * x[p] + b * y[p] + c * z[p] + d * w[p]
-            for u in range(paired, count):
-                x, a = lines[keys[used[u]], start:stop], coef[used[u], r]
-                for p in range(part.size):
-                    part[p] += a * x[p]
 
 
 @compiled

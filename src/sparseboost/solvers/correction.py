@@ -155,8 +155,8 @@ class Corrector(ABC):
         """Share of the gap that may be left to these active hypotheses as long as others wait to enter."""
         return 0.1
 
-    def appetite(self, problem: Problem) -> int:
-        """How many hypotheses a first round may take in."""
+    def appetite(self, problem: Problem, pull: float = np.inf) -> int:
+        """How many hypotheses a first round may take in; `pull`: the largest violation, as a multiple of alpha."""
         return INDUCED_ENTRIES // (problem.n_outputs + 2)
 
 

@@ -65,7 +65,8 @@ class Boosting(Solver):
     def step(self, state: State, survey: Survey, target: float, monitor: Monitor) -> State:
         problem = self._smoothing(state.problem, survey, target)
         before = state.ensemble
-        candidates = self._affordable(before, problem, survey.candidates.keys)
+        pull = survey.candidates.violation / problem.alpha if problem.alpha > 0.0 else np.inf
+        candidates = self._affordable(before, problem, survey.candidates.keys[: self._count(state, pull)])
         waiting = candidates.size > 0
         ensemble = before.extend(problem.dictionary, candidates)
         left = self.correction.leaves(problem, ensemble) if waiting else 0.0
@@ -123,7 +124,7 @@ class Boosting(Solver):
         assert isinstance(self.correction, Correction)
         return self.correction.once(problem, ensemble, score, chosen)
 
-    def _count(self, state: State) -> int:
+    def _count(self, state: State, pull: float = np.inf) -> int:
         if not state.inducing:
             return 0
         if self.induce != "auto":
@@ -132,7 +133,7 @@ class Boosting(Solver):
             return 1
         if not state.problem.penalty.zeroes_blocks and isinstance(state.problem.dictionary, Enumerable):
             return state.problem.dictionary.size
-        return max(FEWEST_INDUCED, self.correction.appetite(state.problem), state.ensemble.support)
+        return max(FEWEST_INDUCED, self.correction.appetite(state.problem, pull), state.ensemble.support)
 
     def _rank(self, state: State, keys: Array, correlation: Array) -> Array:
         problem = state.problem

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparseboost.ensemble import Ensemble
+from sparseboost.hypotheses import Enumerable
 from sparseboost.monitors import Monitor
 from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
@@ -19,6 +20,9 @@ from sparseboost.solvers.quadratic_model import Aim, QuadraticModel
 Array = np.ndarray
 MOST_STEPS = 20
 MOST_INDUCED, INDUCED_ENTRIES = 100, 2000  # rows, and weights, that the first round takes in: too few cost rounds
+# dense columns resemble each other: the best ones are alike, and where many will be needed too few bring little
+STRONG_PULL, MOST_TIMES = 25.0, 4.0
+FEW_MORE = 1.25  # times as many: if there are no more hypotheses than that, none has to wait for a round of its own
 SMALLEST_STEP = 1e-6
 ROUNDING = 1e-13
 ENOUGH = 0.003  # share of the gap that is wanted: a sweep that gains less is the last
@@ -69,8 +73,14 @@ class Newton(Corrector):
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
         return problem.steepness(keys, correlation)
 
-    def appetite(self, problem: Problem) -> int:
-        return max(1, min(MOST_INDUCED, INDUCED_ENTRIES // problem.n_outputs))
+    def appetite(self, problem: Problem, pull: float = np.inf) -> int:
+        k, dictionary = problem.n_outputs, problem.dictionary
+        most = max(1, min(MOST_INDUCED, INDUCED_ENTRIES // k))
+        if not isinstance(dictionary, Enumerable):
+            return most
+        if k == 1 and dictionary.entries == problem.y.shape[0] * dictionary.size:
+            most = int(most * np.clip(pull / STRONG_PULL, 1.0, MOST_TIMES))
+        return dictionary.size if dictionary.size <= FEW_MORE * most else most
 
     def leaves(self, problem: Problem, ensemble: Ensemble) -> float:
         read = ensemble.size * ensemble.columns.mean_entries

@@ -92,7 +92,7 @@ class StumpBlocks(Corrector):
     def rank(self, problem: Problem, score: Array, keys: Array, correlation: Array) -> Array:
         return problem.steepness(keys, correlation)
 
-    def appetite(self, problem: Problem) -> int:
+    def appetite(self, problem: Problem, pull: float = np.inf) -> int:
         return INDUCED  # what counts is how many inputs they are of
 
     def run(self, problem: Problem, ensemble: Ensemble, score: Array, goal: Goal, monitor: Monitor) -> Corrected:
