@@ -137,8 +137,11 @@ class Problem:
 
     def objective(self, ensemble: Ensemble, score: Array) -> float:
         """Weighted loss plus penalty, of all hypotheses."""
+        return self.loss_value(score) + self._whole_penalty(ensemble)
+
+    def _whole_penalty(self, ensemble: Ensemble) -> float:
         outside = 0.0 if isinstance(self.penalty, Norm) else self.alpha * self._penalty_at_zero(ensemble)
-        return self.loss_value(score) + self.penalty_value(ensemble) + outside
+        return self.penalty_value(ensemble) + outside
 
     def penalty_value(self, ensemble: Ensemble) -> float:
         """α Σ_j c_j ρ(W_j) of the active hypotheses."""
@@ -157,6 +160,13 @@ class Problem:
         if dual is None:
             dual = self.driving_loss.gradient(self.y, score)
         return self.loss.balance(self.y, dual, self.weight) if self.fit_intercept else dual
+
+    def loss_and_dual_point(self, score: Array, dual: Array | None = None) -> tuple[float, Array]:
+        """`loss_value` and `dual_point`, in one pass over the scores where they share work."""
+        if dual is not None or self.smooth_loss is not None:
+            return self.loss_value(score), self.dual_point(score, dual)
+        value, dual = self.loss.value_and_gradient(self.y, score)
+        return float(self.weight @ value), self.dual_point(score, dual)
 
     def force(self, dual: Array) -> Array:
         """What pulls at the scores of every example: s_i v_i."""
@@ -177,7 +187,7 @@ class Problem:
 
         `dual` is a dual point that a solver found, per example; by default the gradient.
         """
-        dual = self.dual_point(score, dual)
+        loss, dual = self.loss_and_dual_point(score, dual)
         above = self.alpha if self.penalty.zeroes_blocks else -1.0
         found = self.dictionary.search(
             self.force(dual),
@@ -188,20 +198,22 @@ class Problem:
             rank=rank,
         )
         lower = self.lower_bound(dual, found.violation, found.correlation)
-        return Survey(self.objective(ensemble, score), lower, found)
+        return Survey(loss + self._whole_penalty(ensemble), lower, found)
 
-    def restricted_gap(self, ensemble: Ensemble, score: Array, gradient: Array | None = None) -> float:
-        """Gap of the problem that has only the active hypotheses, whose gradient may be known already."""
-        upper = self.loss_value(score) + self.penalty_value(ensemble)
-        if gradient is None or self.fit_intercept or self.driving_loss is not self.loss:
-            return upper - self.restricted_bound(ensemble, score)
-        violation = float(self.penalty.violation(gradient, ensemble.cost).max(initial=0.0))
-        return upper - self.lower_bound(self.dual_point(score), violation, gradient, ensemble)
+    def restricted_gap(self, ensemble: Ensemble, score: Array) -> float:
+        """Gap of the problem that has only the active hypotheses."""
+        return self.loss_value(score) + self.penalty_value(ensemble) - self.restricted_bound(ensemble, score)
 
-    def restricted_bound(self, ensemble: Ensemble, score: Array, dual: Array | None = None) -> float:
-        """Lower bound of the problem that has only the active hypotheses."""
+    def restricted_bound(
+        self, ensemble: Ensemble, score: Array, dual: Array | None = None, correlation: Array | None = None
+    ) -> float:
+        """Lower bound of the problem that has only the active hypotheses.
+
+        `correlation` of a dual point may be known, and is of use where no intercept asks for another one.
+        """
         dual = self.dual_point(score, dual)
-        correlation = ensemble.columns.correlate(self.force(dual))
+        if correlation is None or self.fit_intercept:
+            correlation = ensemble.columns.correlate(self.force(dual))
         violation = float(self.penalty.violation(correlation, ensemble.cost).max(initial=0.0))
         return self.lower_bound(dual, violation, correlation, ensemble)
 

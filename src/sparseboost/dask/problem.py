@@ -192,6 +192,9 @@ class RemoteProblem(Problem):
                 found.here = self.loss.balanced(self._near.y, found.here, measured["imbalance"])
         return found
 
+    def loss_and_dual_point(self, score: Any, dual: Any = None) -> tuple[float, Any]:
+        return self.loss_value(score), self.dual_point(score, dual)
+
     def force(self, dual: Any) -> Any:
         return dual
 

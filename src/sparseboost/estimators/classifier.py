@@ -33,6 +33,11 @@ def _has_probabilities(model: Any) -> bool:
     return not isinstance(model.loss, Loss) or model.loss.probabilistic
 
 
+def _indicates(y: Array) -> bool:
+    """Whether y is several columns of zeros and ones, which `type_of_target` would have to sort to see it."""
+    return y.ndim == 2 and y.shape[1] > 1 and y.dtype.kind in "biuf" and bool(np.all((y == 0) | (y == 1)))
+
+
 class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
     r"""Classifier that is a small weighted sum of hypotheses, with a certificate of optimality.
 
@@ -209,7 +214,7 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
         if sp.issparse(y):
             y = y.toarray()
         X, y = check_data(self, X, y, reset=reset, finite=not self._inspects_later, multi_output=True)
-        kind = type_of_target(y, input_name="y")
+        kind = "multilabel-indicator" if _indicates(y) else type_of_target(y, input_name="y")
         if kind not in TARGETS:
             check_classification_targets(y)  # says what is wrong
         self._multilabel = kind == "multilabel-indicator"

@@ -85,9 +85,9 @@ class LentColumns(Columns):
         if k > kernels.passes.MOST:
             return super().correlate(force)
         if k == 1:
-            alone = np.empty((self.size, 1))
-            kernels.columns.correlate_dense(self.source, self.keys, np.ascontiguousarray(force[:, 0]), alone[:, 0], np.empty(0))
-            return alone
+            out, alone = np.empty((self.size, 1)), np.ascontiguousarray(force[:, 0])
+            kernels.columns.correlate_dense(self.source, self.keys, alone, out[:, 0], np.empty(0))
+            return out
         rows = kernels.passes.rows_of(force)
         out = np.empty((self.size, len(rows)))
         kernels.passes.correlate(self.source, self.keys, rows, out)

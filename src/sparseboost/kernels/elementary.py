@@ -119,6 +119,16 @@ def sigmoid(t, out):
 
 
 @compiled_sum
+def softplus_and_sigmoid(t, value, slope):
+    """Both of the above, from one exponential."""
+    for i in range(t.size):
+        size = abs(t[i])
+        e = exp(-size)
+        value[i] = 0.5 * (size + t[i]) + log1p(e)
+        slope[i] = (1.0 if t[i] >= 0.0 else e) / (1.0 + e)
+
+
+@compiled_sum
 def entropy(u, out):
     """Out = −u ln u, for 0 ≤ u."""
     for i in range(u.size):

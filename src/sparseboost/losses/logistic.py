@@ -54,6 +54,12 @@ class Logistic(Loss):
     def gradient(self, y: Array, score: Array) -> Array:
         return -y * each(kernels.elementary.sigmoid, -y * score)
 
+    def value_and_gradient(self, y: Array, score: Array) -> tuple[Array, Array]:
+        margin = -y * score
+        value, slope = np.empty(margin.shape), np.empty(margin.shape)
+        kernels.elementary.softplus_and_sigmoid(margin.ravel(), value.reshape(-1), slope.reshape(-1))
+        return value.sum(axis=1), -y * slope
+
     def local_curvature(self, y: Array, score: Array) -> Array:
         return expit(score) * expit(-score)
 

@@ -67,8 +67,8 @@ class Boosting(Solver):
         before = state.ensemble
         pull = survey.candidates.violation / problem.alpha if problem.alpha > 0.0 else np.inf
         candidates = self._affordable(before, problem, survey.candidates.keys[: self._count(state, pull)])
-        waiting = candidates.size > 0
         ensemble = before.extend(problem.dictionary, candidates)
+        waiting = candidates.size > 0 and ensemble.size != getattr(problem.dictionary, "size", None)
         left = self.correction.leaves(problem, ensemble) if waiting else 0.0
         goal = Goal(max(target * 0.5, survey.gap * left), waiting)
         inducing = True

@@ -115,7 +115,7 @@ class Newton(Corrector):
             gradient = model.gradient(point.force)
             lost = promise <= ROUNDING * abs(point.objective)
             if lost or _least_gap(problem, point.ensemble, gradient) <= goal.gap:
-                gap = problem.restricted_gap(point.ensemble, point.score, gradient)
+                gap = _gap(problem, point, gradient)
                 # below the rounding of the objective only the gap still shows progress, and not every time
                 idle = idle + 1 if lost and gap > 0.9 * least else 0
                 least, stalled, model.blind = min(gap, least), idle >= MOST_IDLE, lost
@@ -128,6 +128,14 @@ def _look(problem: Problem, ensemble: Ensemble, score: Array) -> Point:
     loss, force, local = problem.driving_loss.model(problem.y, problem.weight, score)
     assert local is not None
     return Point(ensemble, score, loss + problem.penalty_value(ensemble), force, local)
+
+
+def _gap(problem: Problem, point: Point, gradient: Array) -> float:
+    """Gap of the active hypotheses; what the loss and its gradient are is known."""
+    if problem.driving_loss is not problem.loss:
+        return problem.restricted_gap(point.ensemble, point.score)
+    dual = point.force / np.where(problem.weight > 0.0, problem.weight, 1.0)[:, None]
+    return point.objective - problem.restricted_bound(point.ensemble, point.score, dual, gradient)
 
 
 def _least_gap(problem: Problem, ensemble: Ensemble, gradient: Array) -> float:
