@@ -193,7 +193,7 @@ def test_an_example_of_weight_two_is_two_examples_on_columns_and_on_the_hessian(
     assert weighted.gap > 1e-3
     assert weighted.n_rounds == repeated.n_rounds
     np.testing.assert_array_equal(weighted.ensemble.keys, repeated.ensemble.keys)
-    np.testing.assert_allclose(weighted.ensemble.coef, repeated.ensemble.coef, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(weighted.ensemble.coef, repeated.ensemble.coef, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("seed", [3, 7, 10, 17])

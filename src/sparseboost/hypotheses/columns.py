@@ -48,11 +48,12 @@ class Columns:
         return self.matrix[:, places]
 
     def packed(self, dtype: type) -> tuple[Array, Array, Array]:
-        """`flat`, with numbers of this precision, and without a copy in another."""
-        if dtype is np.float64:
+        """`flat` for sweeps, dense columns in this precision and without a copy in another.
+
+        Instead of where columns begin, of shape (n + 1,), it may say where they begin and end, of shape (2, n).
+        """
+        if dtype is np.float64 or self.sparse:
             return self.flat
-        if self.sparse:
-            return self.rounded, *self.flat[1:]
         m, n = self.lines[0].shape[1], self.size
         return self.rounded, np.empty(0, np.int32), np.arange(0, m * n + 1, max(m, 1))
 

@@ -13,6 +13,7 @@ from sparseboost.hypotheses.base import Array, Context, Hypothesis, HypothesisSp
 from sparseboost.hypotheses.blocks import BlockDictionary, ranges
 from sparseboost.hypotheses.columns import Columns
 from sparseboost.hypotheses.lent_columns import LentColumns
+from sparseboost.hypotheses.lent_sparse import LentSparse
 
 
 class Feature(Hypothesis):
@@ -84,6 +85,8 @@ class FeatureDictionary(BlockDictionary):
         self._by_lines = not sp.issparse(X) and X.flags.f_contiguous and X.dtype in (np.float32, np.float64)
 
     def columns(self, keys: Array) -> Columns:
+        if sp.issparse(self.X) and LentSparse.lends(self.X):
+            return LentSparse(self.X, keys)
         if sp.issparse(self.X):
             part = sp.csc_array(self.X[:, keys], dtype=np.float64)
             part.sort_indices()

@@ -46,6 +46,21 @@ def correlate(data, indices, indptr, keys, force, out, squares):
             squares[c] = sum_of_squares(data[start:stop])
 
 
+@compiled
+def dot(data, indices, where, coef, out):
+    """Add Σ_j x_ij coef[j] of sparse columns, which begin at where[0] and end at where[1], to out[i]."""
+    k = coef.shape[1]
+    for j in range(coef.shape[0]):
+        one = coef[j, 0]
+        for p in range(np.uint64(where[0, j]), np.uint64(where[1, j])):
+            i, x = np.uint64(indices[p]), data[p]
+            if k == 1:
+                out[i, 0] += x * one
+            else:
+                for r in range(k):
+                    out[i, r] += x * coef[j, r]
+
+
 @compiled_sum
 def correlate_dense(lines, keys, force, out, squares):
     """out[c] = Σ_i x_ij force[i] of dense columns x_j = lines[j], j = keys[c], and squares as in `correlate`."""

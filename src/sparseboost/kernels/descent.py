@@ -93,10 +93,10 @@ def _extrapolate(past, coef, positive, free, trial):
 @compiled_inside
 def _column(j, free, columns):
     """Numbers and examples of a column; the intercept's is all ones."""
-    data, indices, indptr, ones, everyone = columns
+    data, indices, where, ones, everyone = columns
     if j == free:
         return ones, everyone
-    return data[indptr[j] : indptr[j + 1]], indices[indptr[j] : indptr[j + 1]]
+    return data[where[0, j] : where[1, j]], indices[where[0, j] : where[1, j]]
 
 
 @compiled_inside
@@ -192,7 +192,7 @@ def _sweep(
     n, k = coef.shape
     old, force, b, rest = scratch[0], scratch[1], scratch[2], scratch[3:]
     if columns is not None:
-        data, indices, indptr, ones, everyone = columns
+        data, indices, where, ones, everyone = columns
         weight, bound, local, pivot, mean, rounded = curve
     if follows is not None:
         _slope, corner, edge = follows
@@ -209,7 +209,7 @@ def _sweep(
             if j == free:
                 x, rows = ones, everyone
             else:
-                x, rows = data[indptr[j] : indptr[j + 1]], indices[indptr[j] : indptr[j + 1]]
+                x, rows = data[where[0, j] : where[1, j]], indices[where[0, j] : where[1, j]]
             for r in range(k):
                 force[r] = gradient[j, r]
             if first:
@@ -327,7 +327,8 @@ def descend(
     gains by itself is not counted.
 
     The model is given by `columns` and `curve`, or by the Hessian `gram`; the others are None. `columns` are numbers,
-    examples (None where all are there) and where each column begins. `curve` is (weight, local, pivot), where `local`
+    examples (None where all are there) and where each column begins, of shape (n + 1,), or where each begins and where
+    it ends, of shape (2, n). `curve` is (weight, local, pivot), where `local`
     is the curvature per example: (m, k) for sparse columns, (k, m) for dense ones. Where `pivot` is empty it is
     weighted; pivot −1: probabilities q of softmax, whose curvature is diag(q) − qqᵀ; pivot c: numbers q of the pairs
     (r, c), with Σ_r q_r (e_r − e_c)(e_r − e_c)ᵀ. The `diagonal` of the first sweep over columns is computed here, from
@@ -340,10 +341,11 @@ def descend(
     full_columns, full_curve = None, None
     pushed = np.empty(coef.shape[::-1])
     if columns is not None and curve is not None:
-        (data, indices, indptr), (weight, local, pivot) = columns, curve
+        (data, indices, where), (weight, local, pivot) = columns, curve
+        where = where if where.ndim == 2 else np.stack([where[:-1], where[1:]])
         ones, nobody = np.ones(weight.size if free >= 0 else 0, data.dtype), np.empty(0, np.int32)
         everyone = nobody if indices is None else np.arange(ones.size, dtype=np.int32)
-        full_columns = data, nobody if indices is None else indices, indptr, ones, everyone
+        full_columns = data, nobody if indices is None else indices, where, ones, everyone
         own, many = local.dtype, weight.size if indices is None else 0
         weight, bound = weight.astype(own, copy=False), _bound(weight, local, pivot, indices is None).astype(own)
         full_curve = weight, bound, local, pivot, np.empty(many, own), np.empty(coef.shape[1], own)

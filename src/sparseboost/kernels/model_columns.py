@@ -2,7 +2,8 @@
 
 Columns come as in `kernels.sweeps`: numbers `x` and the examples `rows` they belong to, none for a dense column. The
 curvature `local`, `weight` and `pivot` are those of `kernels.descent.descend`. What is pushed has the digits of
-`local`, and so must everything that makes it: converting numbers takes longer than multiplying them.
+`local`, and so must everything that makes it: converting many numbers takes longer than multiplying them. Sparse
+numbers are converted one by one as they are met.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ def pull(x, rows, pushed, force):
     elif k == 1:
         total = 0.0
         for p in range(x.size):
-            total += x[p] * pushed[np.uint32(rows[p]), 0]
+            total += pushed.dtype.type(x[p]) * pushed[np.uint32(rows[p]), 0]
         force[0] += total
     else:
         for p in range(x.size):
-            line = pushed[np.uint32(rows[p])]
+            line, one = pushed[np.uint32(rows[p])], pushed.dtype.type(x[p])
             for r in range(k):
-                force[r] += x[p] * line[r]
+                force[r] += one * line[r]
 
 
 @compiled_sum_inside
@@ -126,16 +127,16 @@ def _push_sparse(x, rows, change, weight, local, pivot, pushed):
     if k == 1:
         for p in range(x.size):
             i = np.uint32(rows[p])
-            pushed[i, 0] += local[i, 0] * (x[p] * change[0])
+            pushed[i, 0] += local[i, 0] * (local.dtype.type(x[p]) * change[0])
     elif pivot.size == 0:
         for p in range(x.size):
-            i = np.uint32(rows[p])
+            i, one = np.uint32(rows[p]), local.dtype.type(x[p])
             for r in range(k):
-                pushed[i, r] += local[i, r] * (x[p] * change[r])
+                pushed[i, r] += local[i, r] * (one * change[r])
     elif pivot[0] < 0:
         for p in range(x.size):
             i = np.uint32(rows[p])
-            centre, size = local.dtype.type(0.0), x[p] * weight[i]
+            centre, size = local.dtype.type(0.0), local.dtype.type(x[p]) * weight[i]
             for r in range(k):
                 centre += local[i, r] * change[r]
             for r in range(k):
@@ -143,7 +144,7 @@ def _push_sparse(x, rows, change, weight, local, pivot, pushed):
     else:
         for p in range(x.size):
             i = np.uint32(rows[p])
-            centre, total, size = change[pivot[i]], local.dtype.type(0.0), x[p] * weight[i]
+            centre, total, size = change[pivot[i]], local.dtype.type(0.0), local.dtype.type(x[p]) * weight[i]
             for r in range(k):
                 part = size * local[i, r] * (change[r] - centre)
                 pushed[i, r] += part

@@ -17,6 +17,7 @@ from sparseboost.solvers.dual_line import DualLine
 from sparseboost.threads import one_blas_thread
 
 Array = np.ndarray
+MOST_STALLS = 10  # steps that change nothing to be seen: each starts anew, and the next may still close the gap
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,7 @@ class _Minimization(Course):
         self.best_lower, self.first_slope = -np.inf, np.inf
         self.line = DualLine()
         self.stalled_at: float | None = None  # objective at which the last step changed nothing
+        self.stalls = 0  # steps in a row that changed nothing
 
     def look(self, state: State, rounds: int) -> Look:
         wish = self.solver.request(state)
@@ -231,7 +233,8 @@ class _Minimization(Course):
             return False, own
         again = self.stalled_at == survey.objective
         self.stalled_at = survey.objective if state.stalled else None
-        if state.stalled and (again or survey.candidates.keys.size == 0):
+        self.stalls = self.stalls + 1 if state.stalled else 0
+        if state.stalled and (again or (self.stalls >= MOST_STALLS and survey.candidates.keys.size == 0)):
             return False, "stalled"
         return False, None
 

@@ -78,7 +78,7 @@ class Panel:
         place = np.full(ensemble.size, -1)
         place[every] = 1 + np.arange(every.size)
         if 2 * every.size < ensemble.size:  # storing all of them by rows would take longer than the products
-            whole, place, every = Columns(whole.matrix[:, every]), 1 + np.arange(every.size), np.arange(every.size)
+            whole, place, every = Columns(whole.some(every)), 1 + np.arange(every.size), np.arange(every.size)
         for rows, weights in groups:
             columns = whole if rows is None else whole.rows(rows)
             edges, total = columns.correlate(weights)[every], weights.sum(axis=0)

@@ -185,7 +185,7 @@ class QuadraticModel:
         problem, free = self.problem, self.problem.fit_intercept
         weight = problem.weight * problem.driving_loss.sharpness
         curvature: Array = (local if self.pivot.size else weight[:, None] * local).astype(self.digits)
-        data, indices, indptr = self.columns.packed(self.digits)
+        data, indices, where = self.columns.packed(self.digits)
         dense = not self.columns.sparse
         if dense:
             curvature = np.ascontiguousarray(curvature.T)
@@ -201,7 +201,7 @@ class QuadraticModel:
         quick = self.rough and self.digits is np.float64 and not problem.driving_loss.multiclass
         most = min(most, ROUGH_SWEEPS) if quick else most
         promise, done, moved = kernels.descent.descend(
-            (data, None if dense else indices, indptr), None, gradient[: watched.size], np.empty(part.shape),
+            (data, None if dense else indices, where), None, gradient[: watched.size], np.empty(part.shape),
             self.strength, part, problem.penalty.kernel, problem.penalty.positive, last, watched,
             (weight, curvature, self.pivot), FLOOR * float(curvature.max()), most, fraction, True, follows, self.enough,
             EARLY if self.pivot.size else 0,
