@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from components import LOSSES, NORMS, PENALTIES, LossCase, name
 from runs import full_ensemble, random_problem
 
+from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Features
 from sparseboost.losses import Logistic, Loss, PairwiseLogistic, Softmax
 from sparseboost.monitors import Monitor
@@ -235,3 +236,47 @@ def test_while_others_wait_columns_are_swept_unless_that_takes_long(
     fine = newton.run(problem, rough.ensemble, rough.score, Goal(1e-9), Monitor())
     assert set(swept) == {"hessian"}
     assert problem.restricted_gap(fine.ensemble, fine.score) <= 1e-9
+
+
+# -- how much a round takes in, and how far it goes ---------------------------------------------------------------
+
+
+def wide_problem(n: int, k: int = 1, *, sparse: bool = False, m: int = 20) -> Problem:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(m, n))
+    X = sp.csc_matrix(np.where(rng.random((m, n)) < 0.2, X, 0.0)) if sparse else X
+    y = rng.integers(0, k, size=(m, 1)) if k > 1 else np.sign(rng.normal(size=(m, 1)))
+    return Problem(Softmax(k) if k > 1 else Logistic(), L1(), 0.01, Features().bind(X), y, np.full(m, 1.0 / m), False)
+
+
+def test_a_first_round_leaves_no_few_behind() -> None:
+    assert Newton().appetite(wide_problem(110)) == 110
+    assert Newton().appetite(wide_problem(110), pull=2.0) == 110
+    assert Newton().appetite(wide_problem(600), pull=2.0) == 100
+    assert Newton().appetite(wide_problem(600, k=40), pull=2.0) == 50
+
+
+def test_a_first_round_takes_in_more_dense_columns_where_the_pull_is_strong() -> None:
+    assert Newton().appetite(wide_problem(600), pull=50.0) == 200
+    assert Newton().appetite(wide_problem(600), pull=1000.0) == 400
+    assert Newton().appetite(wide_problem(600, sparse=True), pull=1000.0) == 100
+    assert Newton().appetite(wide_problem(600, k=3), pull=1000.0) == 100
+
+
+def test_a_round_goes_further_where_a_search_costs_more_than_a_step() -> None:
+    for sparse in (False, True):
+        problem = wide_problem(200, sparse=sparse)
+        empty = Ensemble.empty(problem.dictionary, problem.start)
+        few, many = (empty.extend(problem.dictionary, np.arange(n)) for n in (5, 100))
+        assert Newton().leaves(problem, few) < Newton().leaves(problem, many)
+    few_examples, many_examples = wide_problem(200, k=3), wide_problem(200, k=3, m=2000)
+    assert Newton().leaves(many_examples, many) < Newton().leaves(few_examples, many)
+
+
+@pytest.mark.parametrize("n", [8, 300])
+def test_nobody_waits_where_all_have_entered(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, goals, run = wide_problem(n), [], Newton.run
+    monkeypatch.setattr(Newton, "run", lambda self, *args: goals.append(args[3]) or run(self, *args))
+    found = minimize(problem, Boosting(Newton()), tol=1e-6)
+    assert found.converged
+    assert goals[0].waiting == (n == 300)

@@ -68,7 +68,8 @@ class Boosting(Solver):
         pull = survey.candidates.violation / problem.alpha if problem.alpha > 0.0 else np.inf
         candidates = self._affordable(before, problem, survey.candidates.keys[: self._count(state, pull)])
         ensemble = before.extend(problem.dictionary, candidates)
-        waiting = candidates.size > 0 and ensemble.size != getattr(problem.dictionary, "size", None)
+        all_in = isinstance(problem.dictionary, Enumerable) and ensemble.size == problem.dictionary.size
+        waiting = candidates.size > 0 and not all_in
         left = self.correction.leaves(problem, ensemble) if waiting else 0.0
         goal = Goal(max(target * 0.5, survey.gap * left), waiting)
         inducing = True

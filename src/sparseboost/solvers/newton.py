@@ -32,6 +32,7 @@ KEPT = 0.5  # share of a step's promise: where less came true the model is to bl
 MINOR = 0.03  # share of all gains: a step that gains less is the last where others wait to enter
 QUICK, THOROUGH = 0.3, 0.03  # share of the gap that is left to the active hypotheses while others wait to enter
 FEW_ENTRIES = 0.07  # of all that a search reads: a step on active columns that have fewer costs less than the search
+MANY_EXAMPLES = 10  # per active row: with fewer, the rows of a round of softmax are often not those of the next
 MOST_CARE = 1e-5
 MOST_IDLE = 3  # steps below rounding in a row that bring no smaller gap than any before
 WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
@@ -83,9 +84,10 @@ class Newton(Corrector):
         return dictionary.size if dictionary.size <= FEW_MORE * most else most
 
     def leaves(self, problem: Problem, ensemble: Ensemble) -> float:
+        if problem.driving_loss.multiclass:
+            return THOROUGH if MANY_EXAMPLES * ensemble.size < problem.y.shape[0] else QUICK
         read = ensemble.size * ensemble.columns.mean_entries
-        dear = read < FEW_ENTRIES * problem.dictionary.entries
-        return THOROUGH if dear or problem.driving_loss.multiclass else QUICK
+        return THOROUGH if read < FEW_ENTRIES * problem.dictionary.entries else QUICK
 
     def run(self, problem: Problem, ensemble: Ensemble, score: Array, goal: Goal, monitor: Monitor) -> Corrected:
         if ensemble.size == 0 and not problem.fit_intercept:
