@@ -227,7 +227,8 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
                 "one model each, for example through MultiOutputClassifier."
             )
         y = column_or_1d(y, warn=True)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_ = np.unique(y)
+        codes = np.searchsorted(self.classes_, y)  # to find each takes less time than to sort all
         if self.classes_.size < 2:
             raise ValueError(
                 f"y must hold at least two classes; this classifier was given one class only, "
