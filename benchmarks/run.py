@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ REFERENCE_TOL = 1e-10
 LEAST_REFERENCE_SECONDS = 180.0
 SLOW = 0.25  # of the limit: a fit that takes longer is not run once more for its first call
 GROWTH_SETTING = 1e-4
+GRACE = 60.0  # seconds that a worker may take for everything but fitting
 Facts = dict[str, Any]
 
 
@@ -51,16 +53,21 @@ def spawn(mode: str, solver: str, file: Path, options: Options, **more: Any) -> 
         for name, value in more.items():
             command += [f"--{name}", json.dumps(value)]
         ending = ""
+        worker = subprocess.Popen(
+            command, cwd=HERE.parent, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
         try:
-            done = subprocess.run(
-                command, cwd=HERE.parent, env=environment, timeout=3 * options.limit + 60, stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE, text=True, check=False,
-            )  # fmt: skip
-            if done.returncode:
-                last = [line for line in done.stderr.splitlines() if line.strip()]
-                ending = f"ended with code {done.returncode}" + (f": {last[-1].strip()}" if last else "")
+            _, complaints = worker.communicate(timeout=3 * options.limit + GRACE)
+            if worker.returncode:
+                last = [line for line in complaints.splitlines() if line.strip()]
+                ending = f"ended with code {worker.returncode}" + (f": {last[-1].strip()}" if last else "")
         except subprocess.TimeoutExpired:
             ending = "time limit"
+        finally:
+            if worker.returncode is None:  # what it has started goes too: R would go on alone
+                os.killpg(worker.pid, signal.SIGKILL)
+                worker.wait()
         facts = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
         return facts + ([{"stopped" if ending == "time limit" else "error": ending}] if ending else [])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -160,6 +161,21 @@ def test_tuning_tries_looser_settings_when_the_first_one_passes():
     assert worker.closer({0.1: 1e-9, 0.01: 1e-12}, 1e-3, (0.1, 0.01)) == pytest.approx(1.0)
     assert worker.closer({10: 1e-9}, 1e-3, (10, 20)) == 5
     assert worker.closer({0.1: 1.0}, 1e-3, (0.1, 0.01)) is None
+
+
+def test_a_worker_over_its_time_takes_along_what_it_started(tmp_path, monkeypatch):
+    note, script = tmp_path / "child", tmp_path / "python"
+    script.write_text(f"#!/bin/sh\nsleep 300 &\necho $! > {note}\nwait\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(run.environments, "python", lambda name: str(script))
+    monkeypatch.setattr(run, "GRACE", 0.5)
+    assert run.spawn("tune", OURS.name, tmp_path / "p.npz", run.Options(limit=0.1)) == [{"stopped": "time limit"}]
+    child = Path("/proc") / note.read_text().strip() / "stat"
+    for _ in range(50):
+        if not child.exists() or child.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.1)
+    pytest.fail("the child goes on alone")
 
 
 def test_exponents():
