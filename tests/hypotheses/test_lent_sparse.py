@@ -61,14 +61,14 @@ def test_columns_of_another_matrix_are_written_behind(rng: np.random.Generator) 
     np.testing.assert_array_equal(joined.matrix.toarray(), sp.hstack([one[:, [4]], other[:, [2, 3]]]).toarray())
 
 
-@pytest.mark.parametrize("change", [lambda X: X.astype(np.float32), "long"])
-def test_other_kinds_of_numbers_are_copied(change, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("kind", ["single precision", "long indices", "read only"])
+def test_other_kinds_of_numbers_are_copied(kind: str, rng: np.random.Generator) -> None:
     X = random_matrix(rng)
-    if change == "long":
-        other = sp.csc_matrix(X.shape)
-        other.data, other.indices, other.indptr = X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    else:
-        other = change(X)
+    other = X.astype(np.float32) if kind == "single precision" else X.copy()
+    if kind == "long indices":
+        other.indices, other.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    if kind == "read only":  # as a memory map of another process may be
+        other.data.flags.writeable = False
     columns = Features().bind(other).columns(np.array([1, 5]))
     assert not isinstance(columns, LentSparse)
     np.testing.assert_allclose(columns.matrix.toarray(), X[:, [1, 5]].toarray(), rtol=1e-6)

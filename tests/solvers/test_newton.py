@@ -269,8 +269,23 @@ def test_a_round_goes_further_where_a_search_costs_more_than_a_step() -> None:
         empty = Ensemble.empty(problem.dictionary, problem.start)
         few, many = (empty.extend(problem.dictionary, np.arange(n)) for n in (5, 100))
         assert Newton().leaves(problem, few) < Newton().leaves(problem, many)
-    few_examples, many_examples = wide_problem(200, k=3), wide_problem(200, k=3, m=2000)
-    assert Newton().leaves(many_examples, many) < Newton().leaves(few_examples, many)
+    some, more = (wide_problem(20, k=8, m=m) for m in (700, 2000))
+    hundred = Ensemble.empty(some.dictionary, some.start).extend(some.dictionary, np.arange(100) % 20)
+    assert Newton().leaves(more, hundred) < Newton().leaves(some, hundred)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_example_of_weight_25_is_25_examples_though_others_wait_to_enter(seed: int) -> None:
+    rng, m, k = np.random.default_rng(seed), 60, 3
+    X = rng.normal(size=(m, 300))
+    X[:, 100:] *= 0.3
+    y, fits = np.argmax(X[:, :k] + rng.normal(size=(m, k)), axis=1)[:, None], []
+    for rows in (np.arange(m), np.repeat(np.arange(m), 25)):
+        weight = np.full(rows.size, 1.0 / rows.size)
+        problem = Problem(Softmax(k), L1L2(), 2e-2, Features().bind(X[rows]), y[rows], weight, False)
+        fits.append(minimize(problem, Boosting(Newton()), tol=0.05))
+    assert fits[0].n_rounds == fits[1].n_rounds
+    assert fits[0].objective == pytest.approx(fits[1].objective, rel=1e-8)
 
 
 @pytest.mark.parametrize("n", [8, 300])

@@ -29,8 +29,12 @@ class LentSparse(Columns):
 
     @staticmethod
     def lends(X: Any) -> bool:
-        """Whether columns of this matrix, whose format is canonical, can be read in place by compiled code."""
-        return X.dtype == np.float64 and X.indices.dtype == np.int32
+        """Whether columns of this matrix, whose format is canonical, can be read in place by code compiled already.
+
+        Every other kind of arrays, those that may not be written to among them, would be compiled anew.
+        """
+        usual = X.dtype == np.float64 and X.indices.dtype == np.int32
+        return usual and bool(X.data.flags.writeable and X.indices.flags.writeable)
 
     @property
     def size(self) -> int:

@@ -14,7 +14,7 @@ from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
 from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.correction import Corrected, Corrector, Goal
-from sparseboost.solvers.gram_cache import GramCache
+from sparseboost.solvers.gram_cache import GramCache, digits
 from sparseboost.solvers.quadratic_model import Aim, QuadraticModel
 
 Array = np.ndarray
@@ -85,7 +85,9 @@ class Newton(Corrector):
 
     def leaves(self, problem: Problem, ensemble: Ensemble) -> float:
         if problem.driving_loss.multiclass:
-            return THOROUGH if MANY_EXAMPLES * ensemble.size < problem.y.shape[0] else QUICK
+            # in small problems one example of weight two is as good as two of weight one: their number does not count
+            many = digits(problem) is np.float32 and MANY_EXAMPLES * ensemble.size < problem.y.shape[0]
+            return THOROUGH if many else QUICK
         read = ensemble.size * ensemble.columns.mean_entries
         return THOROUGH if read < FEW_ENTRIES * problem.dictionary.entries else QUICK
 
