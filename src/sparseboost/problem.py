@@ -172,13 +172,17 @@ class Problem:
         """What pulls at the scores of every example: s_i v_i."""
         return self.weight[:, None] * dual
 
+    def dual_of(self, force: Array) -> Array:
+        """The dual point that pulls like this; zero where an example has no weight."""
+        return force / np.where(self.weight > 0.0, self.weight, 1.0)[:, None]
+
     def best_scale(self, dual: Array, limit: float) -> float:
         """The scale in [0, limit] at which a dual point gives the largest bound."""
         return self.loss.best_scale(self.y, dual, self.weight, limit)
 
     def dual_value(self, dual: Array, scale: float) -> float:
         """−Σ_i s_i ℓ*(y_i, scale · v_i)."""
-        return -float(self.weight @ self.loss.conjugate(self.y, scale * dual))
+        return self.loss.dual_value(self.y, dual, self.weight, scale)
 
     def survey(
         self, ensemble: Ensemble, score: Array, count: int = 0, rank: Rank | None = None, dual: Array | None = None

@@ -549,9 +549,10 @@ def test_going_on_equals_never_having_stopped(algorithm: Any, loss: Any, rng: np
     assert second.best_so_far == whole.best_so_far
     drop = ("seconds",)
     for a, b in zip(second.history, whole.history, strict=True):
-        assert {n: v for n, v in a.items() if n not in drop and v == v} == {
-            n: v for n, v in b.items() if n not in drop and v == v
-        }
+        # sums of products may round by where arrays happen to lie in memory
+        assert {n: v for n, v in a.items() if n not in drop} == pytest.approx(
+            {n: v for n, v in b.items() if n not in drop}, rel=1e-12, nan_ok=True
+        )
 
 
 def test_expansion_weights_are_those_of_its_functions(rng: np.random.Generator) -> None:

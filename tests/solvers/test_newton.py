@@ -88,7 +88,7 @@ def test_the_gap_of_a_point_is_the_restricted_gap(case: Any, free: bool, rng: np
     problem = replace(problem, weight=weight / weight.sum())  # some examples weigh nothing
     ensemble = full_ensemble(problem)
     ensemble = replace(ensemble, coef=0.3 * rng.normal(size=ensemble.coef.shape))
-    point = newton_module._look(problem, ensemble, ensemble.score())
+    point = newton_module.look(problem, ensemble, ensemble.score())
     gap = newton_module._gap(problem, point, ensemble.columns.correlate(point.force))
     expected = problem.restricted_gap(ensemble, point.score)
     assert gap == pytest.approx(expected, rel=1e-9, abs=1e-14)
@@ -120,7 +120,7 @@ def test_a_step_that_went_too_far_is_halved_to_the_lowest_and_shows_the_curvatur
     kind = LossCase(loss, 3, "classes") if loss.multiclass else next(c for c in SMOOTH if c.loss == loss)
     problem = random_problem(kind, L1L2(), 5, m=60, n=4, fraction=0.01)
     ensemble = full_ensemble(problem)
-    start = newton_module._look(problem, ensemble, ensemble.score())
+    start = newton_module.look(problem, ensemble, ensemble.score())
     best = minimize(problem, Boosting(Newton()), tol=1e-6).ensemble
     coef = np.zeros_like(ensemble.coef)
     coef[best.keys] = far * best.coef
@@ -129,7 +129,7 @@ def test_a_step_that_went_too_far_is_halved_to_the_lowest_and_shows_the_curvatur
     assert found is not None
     steps = 0.5 ** np.arange(12)
     values = [
-        newton_module._look(problem, replace(ensemble, coef=step * coef), start.score + step * push).objective
+        newton_module.look(problem, replace(ensemble, coef=step * coef), start.score + step * push).objective
         for step in steps
     ]
     lowest = int(np.argmin(values))

@@ -204,7 +204,7 @@ class RemoteProblem(Problem):
     def dual_value(self, dual: Any, scale: float) -> float:
         if dual.here is None:
             return float(dual.total(rows.dual_values, scale)[0])
-        return -float(self._near.weight @ self.loss.conjugate(self._near.y, scale * dual.here))
+        return self.loss.dual_value(self._near.y, dual.here, self._near.weight, scale)
 
 
 def best_constant(loss: Loss, blocks: Rows) -> Array:

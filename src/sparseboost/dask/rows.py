@@ -99,7 +99,7 @@ def bin_weights(block: RowBlock) -> tuple[Array]:
 
 def dual_values(block: RowBlock, aim: Aim, given: Array | None, scale: float) -> tuple[Array]:
     """−Σ_i s_i ℓ*(scale · v_i)."""
-    return (np.asarray(-(block.weight @ aim.loss.conjugate(block.y, scale * aim.dual(block, given)))),)
+    return (np.asarray(aim.loss.dual_value(block.y, aim.dual(block, given), block.weight, scale)),)
 
 
 def moments(block: RowBlock) -> tuple[Array, Array]:

@@ -26,9 +26,9 @@ class Seen(NamedTuple):
 class Violations:
     r"""Dual norms over cost of all hypotheses, by a pass over X for several models.
 
-    A model that is repaired moves little. When the force on the examples changes by Δ, the correlation with a column h
-    changes by at most ‖h‖·‖Δ_r‖ in output r (Cauchy–Schwarz), and a dual norm by at most the dual norm of these
-    changes: nearly all hypotheses are seen to stay below alpha without a look.
+    From one model to the next the force on the examples changes from f to a·f + Δ with a ≥ 0. The correlation with a
+    column h is a times what it was, and at most ‖h‖·‖Δ_r‖ more in output r (Cauchy–Schwarz); a is chosen so that Δ is
+    short. Most hypotheses are seen to stay below the alphas that matter without a look.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -37,28 +37,29 @@ class Violations:
 
     def everywhere(self, problem: Problem, forces: list[Array]) -> list[Seen]:
         """Of all hypotheses."""
-        parts = np.split(problem.enumerable.correlate(np.hstack(forces)), len(forces), axis=1)
-        violations = [problem.penalty.violation(part, self.cost) for part in parts]
+        correlation = problem.enumerable.correlate(np.hstack(forces))
+        norms = problem.penalty.dual_norm(correlation.reshape(-1, problem.n_outputs))
+        violations = np.empty((len(forces), self.cost.size))
+        np.divide(norms.reshape(-1, len(forces)).T, self.cost, out=violations)
         return [Seen(*pair) for pair in zip(forces, violations, strict=True)]
 
-    def again(self, problems: list[Problem], forces: list[Array], before: list[Seen], stepper: Stepper) -> list[Seen]:
-        """The same when models have moved a little since; a bound for hypotheses that have to stay below alpha."""
-        dictionary, penalty = problems[0].dictionary, problems[0].penalty
+    def since(
+        self, problem: Problem, forces: list[Array], before: list[Seen], level: float, stepper: Stepper
+    ) -> list[Seen]:
+        """The same for models that have moved since; a bound for hypotheses that have to stay below the level."""
+        dictionary, penalty = problem.dictionary, problem.penalty
         if not isinstance(dictionary, BlockDictionary):
-            return self.everywhere(problems[0], forces)
+            return self.everywhere(problem, forces)
         if self._lengths is None:
             self._lengths = dictionary.lengths() / self.cost
-        bounds = [
-            seen.violation + self._lengths * _change(penalty, force - seen.force)
-            for force, seen in zip(forces, before, strict=True)
-        ]
+        bounds = [self._bound(penalty, force, seen) for force, seen in zip(forces, before, strict=True)]
         due = np.zeros(self.cost.size, dtype=bool)
-        for problem, bound in zip(problems, bounds, strict=True):
-            due |= bound * ROUNDING > problem.alpha
+        for bound in bounds:
+            due |= bound > level
         due[stepper.keys] = False
         others = np.flatnonzero(due)
         if others.size > MOST_DUE * self.cost.size:
-            return self.everywhere(problems[0], forces)
+            return self.everywhere(problem, forces)
         every = np.hstack(forces)
         looks = [(stepper.keys, stepper.correlate(every)), (others, dictionary.correlate_some(others, every))]
         for keys, correlation in looks:
@@ -66,8 +67,12 @@ class Violations:
                 bound[keys] = penalty.violation(part, self.cost[keys])
         return [Seen(*pair) for pair in zip(forces, bounds, strict=True)]
 
-
-def _change(penalty: Penalty, move: Array) -> float:
-    """Dual norm of what a column of length one can make of this move."""
-    lengths = np.sqrt(np.square(move).sum(axis=0))
-    return float(penalty.dual_norm(-lengths[None, :])[0]) * ROUNDING
+    def _bound(self, penalty: Penalty, force: Array, seen: Seen) -> Array:
+        """What dual norms over cost are at most under this force."""
+        assert self._lengths is not None
+        size = float(np.vdot(seen.force, seen.force))
+        share = max(float(np.vdot(seen.force, force)) / size, 0.0) if size > 0.0 else 0.0
+        change = np.sqrt(np.square(force - share * seen.force).sum(axis=0))
+        bound = seen.violation * (share * ROUNDING)
+        bound += self._lengths * (float(penalty.dual_norm(-change[None, :])[0]) * ROUNDING)
+        return bound

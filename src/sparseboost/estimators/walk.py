@@ -77,11 +77,11 @@ def _restarted(
 class _Trial:
     """The model at one alpha while its block is being solved."""
 
-    def __init__(self, problem: Problem, weights: Weights) -> None:
+    def __init__(self, problem: Problem, weights: Weights, seen: Seen | None = None) -> None:
         self.problem = problem
         self.keys = np.empty(0, dtype=np.int64)
         self.weights = weights
-        self.seen: Seen | None = None  # at the last certificate
+        self.seen = seen  # at the last certificate, or at that of the model before
         self.objective = np.inf
         self.lower = -np.inf
         self.rounds = 0
@@ -127,8 +127,8 @@ class Sequential:
 
     A hypothesis enters ahead of time where its dual norm at the last alpha is above alpha + near·(last − alpha). The
     sequential strong rule, near = −1, lets in many that stay zero, and nearly no hypothesis breaks it. Here some are
-    missed, and the pass that computes the gaps sees them. Models that fall short are repaired, which does not need
-    another pass: `Violations.again`.
+    missed, and the pass that computes the gaps sees them. Models that fall short are repaired, which hardly needs
+    another pass: `Violations.since`.
 
     References
     ----------
@@ -136,14 +136,16 @@ class Sequential:
     """
 
     def __init__(self, problem: Problem, solver: Boosting, tol: float, max_rounds: int, monitor: Monitor) -> None:
-        self.corrector = solver.correction
+        assert isinstance(solver.correction, Newton)
+        self.newton = solver.correction
         self.max_rounds = max_rounds
         self.monitor = monitor
         self.target = tol * abs(problem.empty_objective)
         self.stopped = False
+        self.lowest = 0.0  # alpha: dual norms below it need not be known
         self.foresees = tol <= FORESIGHT
         self.violations = Violations(problem)
-        self.stepper: Stepper = NewtonStepper(problem, self.corrector, np.empty(0, dtype=np.int64))
+        self.stepper: Stepper = NewtonStepper(problem, self.newton, np.empty(0, dtype=np.int64))
         start = _Trial(problem, Weights(np.zeros((0, problem.n_outputs)), problem.start))
         self._certify([start])
         if ProductStepper.applies(problem):
@@ -169,17 +171,20 @@ class Sequential:
         empty = [problem for problem in problems if problem.alpha >= self.alpha]
         for some in _parts(empty, self._room(problems[0])):
             # the empty model is optimal: only its certificate is missing
-            trials = [_Trial(problem, self.last.weights) for problem in some]
+            trials = [_Trial(problem, self.last.weights, self.last.seen) for problem in some]
             self._certify(trials)
             yield from (trial.point(self.target) for trial in trials)
         first = len(empty)
         while first < len(problems):
             count = self._ahead(problems[first : first + MOST_AHEAD])
-            trials = [_Trial(problem, self.last.weights) for problem in problems[first : first + count]]
+            last = first + count
+            # no pull below the alphas of the next block will be asked for
+            self.lowest = problems[last : last + MOST_AHEAD][-1].alpha if last < len(problems) else problems[-1].alpha
+            trials = [_Trial(problem, self.last.weights, self.last.seen) for problem in problems[first:last]]
             self._solve(trials)
             self.last, self.alpha = trials[-1], trials[-1].problem.alpha
             yield from (trial.point(self.target) for trial in trials)
-            first += count
+            first = last
 
     def _room(self, problem: Problem) -> int:
         """How many alphas one pass can certify without a large temporary array."""
@@ -224,7 +229,7 @@ class Sequential:
     def _enter(self, problem: Problem, keys: Array) -> None:
         """Make hypotheses active."""
         if not self.stepper.takes(problem, keys.size):
-            self.stepper = NewtonStepper(problem, self.corrector, self.stepper.keys)
+            self.stepper = NewtonStepper(problem, self.newton, self.stepper.keys)
         self.stepper.enter(problem, keys)
 
     def _settled(self, trial: _Trial) -> bool:
@@ -247,22 +252,30 @@ class Sequential:
         started = self.monitor.seconds
         problems = [trial.problem for trial in trials]
         scores = self.stepper.scores(problems[0], [trial.weights for trial in trials])
-        duals = [problems[0].dual_point(score) for score in scores]
+        looks = [self._look(problems[0], trial.weights, score) for trial, score in zip(trials, scores, strict=True)]
+        losses, duals = zip(*looks, strict=True)
         forces = [problems[0].force(dual) for dual in duals]
         before = [trial.seen for trial in trials if trial.seen is not None]
         if before:
-            found = self.violations.again(problems, forces, before, self.stepper)
+            found = self.violations.since(problems[0], forces, before, self.lowest, self.stepper)
         else:
             found = self.violations.everywhere(problems[0], forces)
         share = (self.monitor.seconds - started) / len(trials)
-        for trial, score, dual, seen in zip(trials, scores, duals, found, strict=True):
+        for trial, loss, dual, seen in zip(trials, losses, duals, found, strict=True):
             problem, coef = trial.problem, trial.weights.coef
             trial.seen = seen
             trial.lower = max(trial.lower, problem.lower_bound(dual, float(seen.violation.max(initial=0.0))))
             held = float(self.violations.cost[trial.keys[: len(coef)]] @ problem.penalty.value(coef))
-            trial.objective = problem.loss_value(score) + problem.alpha * held
+            trial.objective = loss + problem.alpha * held
             trial.seconds += share
             self._report(trial)
+
+    @staticmethod
+    def _look(problem: Problem, weights: Weights, score: Array) -> tuple[float, Array]:
+        """Loss and dual point of a model; the stepper may have seen both."""
+        if weights.loss is None or weights.force is None:
+            return problem.loss_and_dual_point(score)
+        return weights.loss, problem.dual_point(score, problem.dual_of(weights.force))
 
     def _report(self, trial: _Trial) -> None:
         asked = self.monitor.record(

@@ -144,6 +144,14 @@ def binary_entropy(u, out):
 
 
 @compiled_sum
+def scale_by_sign(dual, scales, out):
+    """Out = positive entries times the first row of scales, negative ones times the second."""
+    for i in range(dual.shape[0]):
+        for r in range(dual.shape[1]):
+            out[i, r] = max(dual[i, r], 0.0) * scales[0, r] + min(dual[i, r], 0.0) * scales[1, r]
+
+
+@compiled_sum
 def _logistic_part(y, weight, score, force, local):
     total = 0.0
     for p in range(y.size):
@@ -178,6 +186,26 @@ def logistic_model(y, weight, score, force, local):
                 each[(i - first) * k + r] = weight[i]
         part = slice(first * k, last * k)
         total += _logistic_part(y[part], each, score[part], force[part], local[part])
+    return total
+
+
+@compiled_sum
+def logistic_entropy(y, weight, dual, scale):
+    """−Σ s_i ℓ*(y_i, scale · v_i) of the logistic loss; −∞ outside its domain."""
+    m, k = dual.shape
+    rows = max(1, LANES // k)
+    shares, out = np.empty(rows * k), np.empty(rows * k)
+    y, dual = y.reshape(m * k), dual.reshape(m * k)
+    total = 0.0
+    for first in range(0, m, rows):
+        last = min(first + rows, m)
+        count = (last - first) * k
+        for p in range(count):
+            shares[p] = -scale * y[first * k + p] * dual[first * k + p]
+        binary_entropy(shares[:count], out)
+        for i in range(first, last):
+            for r in range(k):
+                total += weight[i] * out[(i - first) * k + r]
     return total
 
 

@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import brentq
 
+from sparseboost import kernels
+
 Array = np.ndarray
 LEVEL = 1e-13  # of a slope that counts as none, beside sums of weights that are one
 
@@ -58,6 +60,10 @@ class Loss(ABC):
     @abstractmethod
     def conjugate(self, y: Array, dual: Array) -> Array:
         """Convex conjugate ℓ*(v) of every example, shape (m,); inf outside its domain."""
+
+    def dual_value(self, y: Array, dual: Array, weight: Array, scale: float = 1.0) -> float:
+        """−Σ_i s_i ℓ*(y_i, scale · v_i), of these rows."""
+        return -float(weight @ self.conjugate(y, scale * dual))
 
     def local_curvature(self, y: Array, score: Array) -> Array | None:
         """Diagonal of the Hessian in the scores, shape (m, k); None where the loss has none."""
@@ -122,15 +128,14 @@ class Loss(ABC):
 
     def imbalance(self, y: Array, dual: Array, weight: Array) -> Array:
         """The sums over examples that `balanced` needs; those of several blocks of rows add up."""
-        return np.stack([weight @ np.maximum(dual, 0.0), weight @ np.maximum(-dual, 0.0)])
+        return np.stack([weight @ np.maximum(dual, 0.0), -(weight @ np.minimum(dual, 0.0))])
 
     def balanced(self, y: Array, dual: Array, imbalance: Array) -> Array:
         """These rows of what `balance` gives, with the imbalance of all rows."""
-        positive, negative = imbalance
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shrink_positive = np.where(positive > negative, negative / positive, 1.0)
-            shrink_negative = np.where(negative > positive, positive / negative, 1.0)
-        return np.where(dual > 0, dual * shrink_positive, dual * shrink_negative)
+        least, out = imbalance.min(axis=0), np.empty(dual.shape)
+        scales = np.divide(least, imbalance, out=np.ones(imbalance.shape), where=imbalance > least)
+        kernels.elementary.scale_by_sign(np.ascontiguousarray(dual), scales, out)
+        return out
 
     def best_scale(self, y: Array, dual: Array, weight: Array, limit: float) -> float:
         """The scale t in [0, limit] for which −Σ s ℓ*(t·dual) is (nearly) largest."""

@@ -77,6 +77,10 @@ class Logistic(Loss):
     def conjugate(self, y: Array, dual: Array) -> Array:
         return -each(kernels.elementary.binary_entropy, -y * dual).sum(axis=1)
 
+    def dual_value(self, y: Array, dual: Array, weight: Array, scale: float = 1.0) -> float:
+        y, dual = np.ascontiguousarray(y), np.ascontiguousarray(dual)
+        return float(kernels.elementary.logistic_entropy(y, weight, dual, float(scale)))
+
     def start(self, y: Array, weight: Array) -> Array:
         return log_odds(y, weight)
 

@@ -86,6 +86,10 @@ class Penalty(ABC):
         """The part of −gradient that can move a block away from zero."""
         return np.maximum(-gradient, 0.0) if self.positive else -gradient
 
+    def pulls(self, gradient: Array) -> Array:
+        """Sizes of the entries of `signed`."""
+        return self.signed(gradient) if self.positive else np.abs(gradient)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'positive=True' if self.positive else ''})"
 

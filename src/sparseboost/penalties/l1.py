@@ -29,7 +29,8 @@ class L1(Norm):
         return np.abs(blocks).sum(axis=1)
 
     def dual_norm(self, gradient: Array) -> Array:
-        return np.abs(self.signed(gradient)).max(axis=1)
+        pulls = self.pulls(gradient)
+        return pulls[:, 0] if pulls.shape[1] == 1 else pulls.max(axis=1)
 
     def _shrink(self, blocks: Array, threshold: Array) -> Array:
         return np.sign(blocks) * np.maximum(np.abs(blocks) - threshold, 0.0)

@@ -22,7 +22,8 @@ class L1Linf(Norm):
         return np.abs(blocks).max(axis=1)
 
     def dual_norm(self, gradient: Array) -> Array:
-        return np.abs(self.signed(gradient)).sum(axis=1)
+        pulls = self.pulls(gradient)
+        return pulls[:, 0] if pulls.shape[1] == 1 else pulls.sum(axis=1)
 
     def _shrink(self, blocks: Array, threshold: Array) -> Array:
         size = np.abs(blocks)

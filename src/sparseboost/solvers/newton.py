@@ -43,6 +43,7 @@ class Point(NamedTuple):
 
     ensemble: Ensemble
     score: Array
+    loss: float
     objective: float
     force: Array  # weighted gradient in the scores
     local: Array  # curvature, as `Loss.model_curvature` gives it
@@ -94,9 +95,13 @@ class Newton(Corrector):
     def run(self, problem: Problem, ensemble: Ensemble, score: Array, goal: Goal, monitor: Monitor) -> Corrected:
         if ensemble.size == 0 and not problem.fit_intercept:
             return Corrected(ensemble, score, 0.0, True)
-        model = QuadraticModel(problem, ensemble, self._cache, self._constant)
+        point, bound, stalled = self.improve(problem, look(problem, ensemble, score), goal, monitor)
+        return Corrected(point.ensemble, point.ensemble.score(), bound, stalled)
+
+    def improve(self, problem: Problem, point: Point, goal: Goal, monitor: Monitor) -> tuple[Point, float, bool]:
+        """Take steps from a point to the goal: where they end, what they gained, and whether nothing moves any more."""
+        model = QuadraticModel(problem, point.ensemble, self._cache, self._constant)
         model.enough, model.rough = ENOUGH * goal.gap, goal.waiting
-        point = _look(problem, ensemble, score)
         gradient = model.gradient(point.force)
         gap, gained, bound, stalled, promise = np.inf, np.inf, 0.0, False, np.inf
         least, idle = np.inf, 0
@@ -125,20 +130,21 @@ class Newton(Corrector):
                 least, stalled, model.blind = min(gap, least), idle >= MOST_IDLE, lost
             if stalled or gap <= goal.gap or (goal.waiting and gained < MINOR * bound) or monitor.out_of_time:
                 break
-        return Corrected(point.ensemble, point.ensemble.score(), bound, stalled)
+        return point, bound, stalled
 
 
-def _look(problem: Problem, ensemble: Ensemble, score: Array) -> Point:
+def look(problem: Problem, ensemble: Ensemble, score: Array) -> Point:
+    """The loss and its derivatives at these weights."""
     loss, force, local = problem.driving_loss.model(problem.y, problem.weight, score)
     assert local is not None
-    return Point(ensemble, score, loss + problem.penalty_value(ensemble), force, local)
+    return Point(ensemble, score, loss, loss + problem.penalty_value(ensemble), force, local)
 
 
 def _gap(problem: Problem, point: Point, gradient: Array) -> float:
     """Gap of the active hypotheses; what the loss and its gradient are is known."""
     if problem.driving_loss is not problem.loss:
         return problem.restricted_gap(point.ensemble, point.score)
-    dual = point.force / np.where(problem.weight > 0.0, problem.weight, 1.0)[:, None]
+    dual = problem.dual_of(point.force)
     return point.objective - problem.restricted_bound(point.ensemble, point.score, dual, gradient)
 
 
@@ -176,7 +182,7 @@ def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
         return replace(before, coef=coef, intercept=before.intercept + step * (aim.intercept - before.intercept))
 
     def at(step: float) -> Point:
-        return _look(problem, moved(step), start.score + step * aim.push)
+        return look(problem, moved(step), start.score + step * aim.push)
 
     step, found, beyond = 1.0, at(1.0), None
     while True:

@@ -9,7 +9,8 @@ import numpy as np
 from sparseboost.ensemble import Ensemble
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
-from sparseboost.solvers.correction import Corrector, Goal
+from sparseboost.solvers.correction import Goal
+from sparseboost.solvers.newton import Newton, Point, look
 from sparseboost.solvers.stepper import Stepper, Weights, padded
 
 Array = np.ndarray
@@ -22,14 +23,14 @@ class NewtonStepper(Stepper):
     ----------
     problem : Problem
         The question, at any alpha.
-    corrector : Corrector
+    newton : Newton
         What moves the weights.
     keys : array of shape (n,)
         Hypotheses to begin with.
     """
 
-    def __init__(self, problem: Problem, corrector: Corrector, keys: Array) -> None:
-        self._corrector = corrector
+    def __init__(self, problem: Problem, newton: Newton, keys: Array) -> None:
+        self._newton = newton
         self._active = Ensemble.empty(problem.dictionary, problem.start).extend(problem.dictionary, keys)
 
     @property
@@ -42,7 +43,7 @@ class NewtonStepper(Stepper):
 
     def tidy(self, weights: list[Weights]) -> list[Weights]:
         alive = np.any(padded(weights[-1].coef, self._active.size) != 0.0, axis=1)
-        if np.count_nonzero(~alive) <= self._corrector.idle * alive.size:
+        if np.count_nonzero(~alive) <= self._newton.idle * alive.size:
             return weights
         self._active = self._active.keep(alive)
         return [some._replace(coef=padded(some.coef, alive.size)[alive]) for some in weights]
@@ -51,11 +52,24 @@ class NewtonStepper(Stepper):
         self._active = self._active.extend(problem.dictionary, keys)
 
     def solve(self, problem: Problem, starts: list[Weights], gap: float, monitor: Monitor) -> tuple[Weights, bool]:
-        scores = self.scores(problem, starts)
-        tried = [(self._at(weights), score) for weights, score in zip(starts, scores, strict=True)]
-        start, score = min(tried, key=lambda pair: problem.driving_objective(*pair)) if len(tried) > 1 else tried[0]
-        found = self._corrector.run(problem, start, score, Goal(gap), monitor)
-        return Weights(found.ensemble.coef, found.ensemble.intercept, found.score), found.stalled
+        found, _, stalled = self._newton.improve(problem, self._best(problem, starts), Goal(gap), monitor)
+        model = found.ensemble
+        return Weights(model.coef, model.intercept, found.score, loss=found.loss, force=found.force), stalled
+
+    def _best(self, problem: Problem, starts: list[Weights]) -> Point:
+        """The start with the smallest objective; that of the first may be known without a look."""
+        first, *others = starts
+        points = [self._look(problem, other) for other in others]
+        if first.loss is not None:
+            known = first.loss + problem.penalty_value(self._at(first))
+            points = [point for point in points if point.objective < known]
+        if first.loss is None or not points:
+            points.append(self._look(problem, first))
+        return min(points, key=lambda point: point.objective)
+
+    def _look(self, problem: Problem, weights: Weights) -> Point:
+        ensemble = self._at(weights)
+        return look(problem, ensemble, ensemble.score() if weights.score is None else weights.score)
 
     def scores(self, problem: Problem, weights: list[Weights]) -> list[Array]:
         return [self._at(some).score() if some.score is None else some.score for some in weights]

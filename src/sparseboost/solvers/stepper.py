@@ -20,6 +20,8 @@ class Weights(NamedTuple):
     intercept: Array
     score: Array | None = None
     slope: Array | None = None  # gradient of the loss in the rows
+    loss: float | None = None  # of all examples
+    force: Array | None = None  # what pulls at the scores of every example
 
 
 class Stepper(ABC):
