@@ -183,6 +183,19 @@ def test_fenchel_young_with_equality_at_the_gradient(case, rng):
 
 
 @every_loss
+def test_dual_value_is_the_weighted_sum_of_conjugates(case, rng):
+    y, dual = dual_points(case, rng)
+    weight = weights(len(y), rng)
+    for scale in (1.0, 0.3):
+        expected = -float(weight @ case.loss.conjugate(y, scale * dual))
+        assert case.loss.dual_value(y, dual, weight, scale) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+    weight[0] = 1.0
+    far = np.full_like(dual, 1e6)
+    outside = -float(weight @ case.loss.conjugate(y, far))
+    assert case.loss.dual_value(y, far, weight) == pytest.approx(outside)  # −∞ where the domain is bounded
+
+
+@every_loss
 def test_conjugate_is_the_numeric_supremum(case, rng):
     y, dual = dual_points(case, rng)
     exact = case.loss.conjugate(y, dual)

@@ -1,0 +1,86 @@
+"""Dual norms along a path: exact where they matter, a bound elsewhere, for every penalty and kind of data."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sparseboost.estimators.violations import Seen, Violations
+from sparseboost.hypotheses import Features
+from sparseboost.losses import Squared
+from sparseboost.monitors import Monitor
+from sparseboost.penalties import L1, L1L2, L1Linf
+from sparseboost.problem import Problem
+from sparseboost.solvers import Newton
+from sparseboost.solvers.newton_stepper import NewtonStepper
+from sparseboost.solvers.stepper import Weights
+
+M, N, K = 60, 200, 3
+PENALTIES = [L1(), L1L2(), L1Linf(), L1(positive=True), L1L2(positive=True), L1Linf(positive=True)]
+
+
+def question(penalty, sparse, rng, k=K):
+    X = rng.normal(size=(M, N)) * rng.exponential(size=N) ** 2  # columns of very different lengths
+    X[rng.random(size=X.shape) < 0.5] = 0.0
+    dictionary = Features().bind(sp.csc_array(X) if sparse else np.asfortranarray(X))
+    weight = rng.exponential(size=M)
+    return Problem(Squared(), penalty, 0.1, dictionary, rng.normal(size=(M, k)), weight / weight.sum()), X
+
+
+@pytest.mark.parametrize("sparse", [True, False], ids=["sparse", "dense"])
+@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+def test_no_dual_norm_is_above_its_bound_and_those_above_the_level_are_exact(penalty, sparse, rng):
+    problem, X = question(penalty, sparse, rng)
+    violations = Violations(problem)
+    violations.cost = rng.uniform(0.5, 2.0, size=N)
+    stepper = NewtonStepper(problem, Newton(), np.array([3, 50]))
+    force = rng.normal(size=(M, K)) / M
+    before = violations.everywhere(problem, [force, 2.0 * force])
+    exact = penalty.dual_norm(X.T @ force) / violations.cost
+    np.testing.assert_allclose(before[0].violation, exact, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(before[1].violation, 2.0 * exact, rtol=1e-12, atol=1e-300)
+    level, left_out = np.quantile(exact, 0.9), 0
+    for move in (1e-3, 0.03, 0.1, 10.0):
+        forces = [(1.0 - move) * force + move * rng.normal(size=(M, K)) / M for _ in before]
+        seen = violations.since(problem, forces, before, level, stepper)
+        for one, moved in zip(seen, forces, strict=True):
+            true = penalty.dual_norm(X.T @ moved) / violations.cost
+            assert np.all(one.violation >= true * (1.0 - 1e-12))
+            looked = np.append(np.flatnonzero(one.violation > level), [3, 50])
+            np.testing.assert_allclose(one.violation[looked], true[looked], rtol=1e-10)
+            left_out += np.count_nonzero(one.violation > true * (1.0 + 1e-9))
+            assert one.force is moved
+        before, force = seen, forces[0]
+    assert left_out > N  # most are not looked at while forces move little
+
+
+def test_a_force_that_only_shrinks_needs_no_look(rng, monkeypatch):
+    problem, X = question(L1L2(), True, rng)
+    violations, stepper = Violations(problem), NewtonStepper(problem, Newton(), np.array([0]))
+    force = rng.normal(size=(M, K))
+    before = violations.everywhere(problem, [force])
+    looked = []
+    dictionary = problem.dictionary
+    some = dictionary.correlate_some
+    monkeypatch.setattr(dictionary, "correlate_some", lambda keys, force: looked.append(keys) or some(keys, force))
+    monkeypatch.setattr(dictionary, "correlate", lambda force: pytest.fail("a pass over all columns"))
+    level = 0.9 * np.sort(before[0].violation)[-1]
+    (seen,) = violations.since(problem, [0.5 * force], before, level, stepper)
+    assert looked[0].size == 0
+    np.testing.assert_allclose(seen.violation, 0.5 * before[0].violation, rtol=1e-9)
+    nothing = [Seen(np.zeros_like(force), np.zeros(N))]
+    violations.since(problem, [1e-9 * force], nothing, level, stepper)  # from no force at all, no share of it is left
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_a_start_whose_loss_is_known_is_compared_without_a_look(good, rng):
+    problem, _ = question(L1L2(), False, rng, k=1)
+    stepper = NewtonStepper(problem, Newton(), np.arange(10))
+    solved, _ = stepper.solve(problem, [Weights(np.zeros((10, 1)), problem.start)], 1e-10, Monitor())
+    assert solved.loss == pytest.approx(problem.loss_value(solved.score), rel=1e-12)
+    np.testing.assert_allclose(solved.force, problem.force(problem.loss.gradient(problem.y, solved.score)), atol=1e-15)
+    worse = Weights(0.5 * solved.coef, solved.intercept)
+    first, guess = (worse, solved) if good else (solved, worse)
+    best = stepper._best(problem, [first, guess._replace(score=None)])
+    np.testing.assert_array_equal(best.ensemble.coef, solved.coef)
+    blind = first._replace(loss=None, score=None)
+    np.testing.assert_array_equal(stepper._best(problem, [blind, guess]).ensemble.coef, solved.coef)
