@@ -54,7 +54,7 @@ def test_no_dual_norm_is_above_its_bound_and_those_above_the_level_are_exact(pen
 
 
 def test_a_force_that_only_shrinks_needs_no_look(rng, monkeypatch):
-    problem, X = question(L1L2(), True, rng)
+    problem, _ = question(L1L2(), True, rng)
     violations, stepper = Violations(problem), NewtonStepper(problem, Newton(), np.array([0]))
     force = rng.normal(size=(M, K))
     before = violations.everywhere(problem, [force])

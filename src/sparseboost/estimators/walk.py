@@ -179,7 +179,7 @@ class Sequential:
             count = self._ahead(problems[first : first + MOST_AHEAD])
             last = first + count
             # no pull below the alphas of the next block will be asked for
-            self.lowest = problems[last : last + MOST_AHEAD][-1].alpha if last < len(problems) else problems[-1].alpha
+            self.lowest = problems[: last + MOST_AHEAD][-1].alpha
             trials = [_Trial(problem, self.last.weights, self.last.seen) for problem in problems[first:last]]
             self._solve(trials)
             self.last, self.alpha = trials[-1], trials[-1].problem.alpha
