@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from components import LOSSES, NORMS, PENALTIES, LossCase, name
 from runs import full_ensemble, random_problem
 
+from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Features
 from sparseboost.losses import Logistic, Loss, PairwiseLogistic, Softmax
@@ -20,6 +21,7 @@ from sparseboost.problem import Problem
 from sparseboost.solvers import AdaBoost, Boosting, Correction, Goal, GradBoost, gram_cache, minimize
 from sparseboost.solvers import newton as newton_module
 from sparseboost.solvers import quadratic_model as module
+from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.newton import Newton
 from sparseboost.solvers.quadratic_model import Aim
 
@@ -295,3 +297,50 @@ def test_nobody_waits_where_all_have_entered(n: int, monkeypatch: pytest.MonkeyP
     found = minimize(problem, Boosting(Newton()), tol=1e-6)
     assert found.converged
     assert goals[0].waiting == (n == 300)
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_a_change_of_rows_moves_their_slopes_by_the_hessian(coupled: bool, rng: np.random.Generator) -> None:
+    n, k = 5, 3
+    hessian = rng.normal(size=(n, k, k if coupled else 1, n))
+    change = rng.normal(size=(n, k))
+    if coupled:
+        expected = np.einsum("jrsl,ls->jr", hessian, change)
+    else:
+        expected = np.einsum("jrl,lr->jr", hessian[:, :, 0], change)
+    gram = hessian.reshape(n, k, -1)
+    np.testing.assert_allclose(module._times(gram, change, coupled), expected, rtol=1e-12)
+    roomy = np.concatenate([hessian[:, :1, 0], np.full((n, 1, n * k - n), np.nan)], axis=2)  # one for all outputs
+    expected = np.einsum("jl,lr->jr", hessian[:, 0, 0], change)
+    np.testing.assert_allclose(module._times(roomy, change, False), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("case", SMOOTH, ids=name)
+def test_sweeps_on_a_hessian_end_when_the_rows_are_good_enough(
+    case: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = replace(random_problem(case, L1L2(), 4, m=60, n=8), alpha=1e-3)
+    ensemble = full_ensemble(problem)
+    point = newton_module.look(problem, ensemble, ensemble.score())
+    descend, sweeps = kernels.descent.descend, 0
+
+    def counting(*given: Any) -> Any:
+        nonlocal sweeps
+        found = descend(*given)
+        sweeps += found[1]
+        return found
+
+    monkeypatch.setattr(kernels.descent, "descend", counting)
+
+    def solved(wanted: float) -> tuple[int, float]:
+        nonlocal sweeps
+        sweeps = 0
+        model = module.QuadraticModel(problem, ensemble, gram_cache.GramCache(), ConstantGram())
+        model.care, model.wanted = 1e-6, wanted
+        promise = model.step(ensemble, model.gradient(point.force), point.local).promise
+        return sweeps, promise
+
+    many, best = solved(0.0)
+    few, good = solved(np.inf)
+    assert few < many or best < 1e-15  # a tube of half width 50: nothing moves
+    assert 0.9 * best <= good <= best * (1.0 + 1e-12)

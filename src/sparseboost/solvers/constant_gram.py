@@ -109,7 +109,7 @@ class ConstantGram:
             force = np.ascontiguousarray(force)
             kernels.columns.correlate(*self._columns.flat, np.arange(self.keys.size), force, out, np.empty(0))
             return out
-        return self._columns.lines[: self.keys.size] @ force
+        return self._columns.lines[: self.keys.size] @ force if self._columns else np.empty((0, force.shape[1]))
 
 
 class _SparseColumns:

@@ -15,7 +15,7 @@ from sparseboost.problem import Problem
 from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.correction import Corrected, Corrector, Goal
 from sparseboost.solvers.gram_cache import GramCache, digits
-from sparseboost.solvers.quadratic_model import Aim, QuadraticModel
+from sparseboost.solvers.quadratic_model import Aim, QuadraticModel, least_gap
 
 Array = np.ndarray
 MOST_STEPS = 20
@@ -25,6 +25,7 @@ STRONG_PULL, MOST_TIMES = 25.0, 4.0
 FEW_MORE = 1.25  # times as many: if there are no more hypotheses than that, none has to wait for a round of its own
 SMALLEST_STEP = 1e-6
 ROUNDING = 1e-13
+SPARE = 0.3  # of the gap that is wanted: what sweeps on a Hessian may leave, for steps and rounding to add to it
 ENOUGH = 0.003  # share of the gap that is wanted: a sweep that gains less is the last
 SLOW = 0.1  # share of the last step's promise: Newton's method does better
 KEPT = 0.5  # share of a step's promise: where less came true the model is to blame, a shorter step may be better, and
@@ -101,7 +102,7 @@ class Newton(Corrector):
     def improve(self, problem: Problem, point: Point, goal: Goal, monitor: Monitor) -> tuple[Point, float, bool]:
         """Take steps from a point to the goal: where they end, what they gained, and whether nothing moves any more."""
         model = QuadraticModel(problem, point.ensemble, self._cache, self._constant)
-        model.enough, model.rough = ENOUGH * goal.gap, goal.waiting
+        model.enough, model.rough, model.wanted = ENOUGH * goal.gap, goal.waiting, SPARE * goal.gap
         gradient = model.gradient(point.force)
         gap, gained, bound, stalled, promise = np.inf, np.inf, 0.0, False, np.inf
         least, idle = np.inf, 0
@@ -149,17 +150,10 @@ def _gap(problem: Problem, point: Point, gradient: Array) -> float:
 
 
 def _least_gap(problem: Problem, ensemble: Ensemble, gradient: Array) -> float:
-    """What the gap of the active hypotheses is at least, from their gradients alone.
-
-    The dual is concave along the ray through a gradient, so it lies below its tangent there, whose slope is
-    ⟨gradient, score⟩ = ⟨gradients of the rows, rows⟩.
-    """
+    """What the gap of the active hypotheses is at least, from their gradients alone."""
     if not isinstance(problem.penalty, Norm) or problem.driving_loss.quadratic or not problem.loss.smooth:
         return 0.0
-    rows = gradient[: ensemble.size]
-    violation = float(problem.penalty.violation(rows, ensemble.cost).max(initial=0.0))
-    scale = min(1.0, problem.alpha / violation) if violation > 0.0 else 1.0
-    return problem.penalty_value(ensemble) + scale * float(np.vdot(rows, ensemble.coef))
+    return least_gap(problem, ensemble.coef, gradient[: ensemble.size], problem.strength(ensemble))
 
 
 def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:

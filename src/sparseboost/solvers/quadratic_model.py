@@ -8,6 +8,7 @@ import numpy as np
 
 from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
+from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
 from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.following import Following
@@ -56,6 +57,7 @@ class QuadraticModel:
         self.rough = False  # whether others wait to enter: a few sweeps are enough, over columns unless they creep
         self.care = 1.0  # times the gain at which sweeps stop
         self.enough = 0.0  # or this gain, whatever the others were
+        self.wanted = 0.0  # gap
         self.blind = False  # whether what a sweep gains is lost in rounding and says nothing
         # how many sweeps the model is expected to take, or, where products are kept for good, all that follow
         self.sweeps = 30 if problem.driving_loss.quadratic else 7
@@ -173,13 +175,22 @@ class QuadraticModel:
     ) -> float:
         problem = self.problem
         ends = problem.driving_loss.quadratic and gram.size >= CHEAP_HESSIAN
-        most, fraction = (BLIND_SWEEPS, -1.0) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION * self.care)
-        promise, _, _ = kernels.descent.descend(
-            None, gram, gradient, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
-            -1, watched, None, 0.0, most, fraction, gram.size > TINY_HESSIAN or self.blind, None,
-            self.enough if ends else -np.inf,
-        )  # fmt: skip
-        return float(promise)
+        most, fraction = (BLIND_SWEEPS, -1.0) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION)
+        promise, start, slope = 0.0, coef.copy(), gradient
+        while True:
+            gained, done, _ = kernels.descent.descend(
+                None, gram, slope, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
+                -1, watched, None, 0.0, most, fraction, gram.size > TINY_HESSIAN or self.blind, None,
+                self.enough if ends else -np.inf,
+            )  # fmt: skip
+            promise, most = promise + float(gained), most - done
+            if self.blind or most <= 0 or gained <= self.care * promise:
+                return promise
+            # the steps before wanted more than they got: go on, but not beyond what the goal needs
+            slope = gradient + _times(gram, coef - start, self.pivot.size > 0)
+            rows = watched > 0
+            if least_gap(problem, coef[rows], slope[rows], strength[rows]) <= self.wanted:
+                return promise
 
     def _on_columns(self, alive: Array, gradient: Array, local: Array, coef: Array) -> float:
         problem, free = self.problem, self.problem.fit_intercept
@@ -212,6 +223,27 @@ class QuadraticModel:
         self.sweeps = done if done < self.most_sweeps else COLUMN_SWEEPS
         self.cache.creeps |= quick and done >= ROUGH_SWEEPS
         return float(promise)
+
+
+def _times(gram: Array, change: Array, coupled: bool) -> Array:
+    """What a change of the rows adds to their slope."""
+    n, k = change.shape
+    if coupled:
+        return (gram.reshape(n * k, k * n) @ change.T.ravel()).reshape(n, k)
+    return np.matmul(gram[..., :n].transpose(1, 0, 2), change.T[:, :, None])[:, :, 0].T
+
+
+def least_gap(problem: Problem, coef: Array, slope: Array, strength: Array) -> float:
+    """What the gap of these rows is at least, from the slope of the loss in them alone.
+
+    The dual is concave along the ray through a gradient, so it lies below its tangent there, whose slope is
+    ⟨gradient, score⟩ = ⟨gradients of the rows, rows⟩.
+    """
+    if not isinstance(problem.penalty, Norm):
+        return np.inf
+    violation = float(problem.penalty.violation(slope, strength).max(initial=0.0))  # in units of alpha
+    scale = min(1.0, 1.0 / violation) if violation > 0.0 else 1.0
+    return float(strength @ problem.penalty.value(coef)) + scale * float(np.vdot(slope, coef))
 
 
 def _own_blocks(gram: Array, coupled: bool) -> Array:
