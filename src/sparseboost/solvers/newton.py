@@ -16,6 +16,7 @@ from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.correction import Corrected, Corrector, Goal
 from sparseboost.solvers.gram_cache import GramCache, digits
 from sparseboost.solvers.quadratic_model import Aim, QuadraticModel, least_gap
+from sparseboost.solvers.support_step import support_cost, support_step
 
 Array = np.ndarray
 MOST_STEPS = 20
@@ -36,6 +37,7 @@ FEW_ENTRIES = 0.07  # of all that a search reads: a step on active columns that 
 MANY_EXAMPLES = 10  # per active row: with fewer, the rows of a round of softmax are often not those of the next
 MOST_CARE = 1e-5
 MOST_IDLE = 3  # steps below rounding in a row that bring no smaller gap than any before
+RENT = 2.0  # times what a step on the support costs: as much must have gone into sweeps before one is taken
 WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
 
 
@@ -62,6 +64,7 @@ class Newton(Corrector):
 
     def __init__(self) -> None:
         self._cache, self._constant = GramCache(), ConstantGram()
+        self._spent = 0.0  # on sweeps since the last step on the support, in about nanoseconds
 
     def check(self, problem: Problem) -> None:
         if not self.applies(problem):
@@ -115,14 +118,21 @@ class Newton(Corrector):
             if found is None:
                 stalled = True
                 break
-            if aim.promise > SLOW * promise:  # the Hessian is too old, or sweeps stop before the end of a valley
-                self._cache.sharpen()
-                if gained >= KEPT * promise:
-                    model.care, model.enough = max(0.1 * model.care, MOST_CARE), 0.1 * model.enough
+            slow, true = aim.promise > SLOW * promise, gained >= KEPT * promise
             promise, gained = aim.promise, max(point.objective - found.objective, 0.0)
             bound += gained
             point = found
             gradient = model.gradient(point.force)
+            self._spent, model.spent = self._spent + model.spent, 0.0
+            further = self._on_support(problem, point, gradient) if slow else None
+            if further is not None:
+                bound += max(point.objective - further.objective, 0.0)
+                point = further
+                gradient = model.gradient(point.force)
+            elif slow:  # the Hessian is too old, or sweeps stop before the end of a valley
+                self._cache.sharpen()
+                if true:
+                    model.care, model.enough = max(0.1 * model.care, MOST_CARE), 0.1 * model.enough
             lost = promise <= ROUNDING * abs(point.objective)
             if lost or _least_gap(problem, point.ensemble, gradient) <= goal.gap:
                 gap = _gap(problem, point, gradient)
@@ -132,6 +142,15 @@ class Newton(Corrector):
             if stalled or gap <= goal.gap or (goal.waiting and gained < MINOR * bound) or monitor.out_of_time:
                 break
         return point, bound, stalled
+
+    def _on_support(self, problem: Problem, point: Point, gradient: Array) -> Point | None:
+        """A step on the weights that are not zero, if it helps, and when sweeps have cost more than it does."""
+        # small problems sweep on their Hessian, and the number of examples does not count there
+        if digits(problem) is np.float64 or RENT * support_cost(problem, point.ensemble) > self._spent:
+            return None
+        self._spent = 0.0
+        aim = support_step(problem, point.ensemble, gradient, point.local)
+        return None if aim is None else _search(problem, point, aim)
 
 
 def look(problem: Problem, ensemble: Ensemble, score: Array) -> Point:

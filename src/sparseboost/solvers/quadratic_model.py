@@ -62,6 +62,7 @@ class QuadraticModel:
         # how many sweeps the model is expected to take, or, where products are kept for good, all that follow
         self.sweeps = 30 if problem.driving_loss.quadratic else 7
         self.most_sweeps = COLUMN_SWEEPS  # over columns, before a Hessian would have been cheaper
+        self.spent = 0.0  # on sweeps, in about nanoseconds
 
     def gradient(self, force: Array) -> Array:
         """Gradient of the loss in the active rows and, in the last row, the intercept."""
@@ -113,17 +114,22 @@ class QuadraticModel:
             return size <= (CHEAP_HESSIAN if loss.multiclass else ROUGH_HESSIAN if quick else SMALL_HESSIAN)
         new = int((alive & ~known).sum())
         products = 1 if loss.quadratic else k * (k + 1) // 2 if loss.multiclass else k
-        entries = self.columns.mean_entries
+        entries, sweep = self.columns.mean_entries, self._column_sweep(n, k)
         if self.columns.sparse:
-            sweep = n * entries * (6.0 + 0.6 * k if loss.multiclass else 2.0 + 0.5 * k)
             build = 3.0 * products * new * n * entries * entries / m
         else:
             slow = 1.0 if self.digits is np.float32 else 2.0
-            sweep = slow * n * m * k * (0.5 if loss.multiclass else 0.35)
             symmetric = new == n and not loss.multiclass
             build = slow * products * n * m * (1.0 + new * (0.013 if symmetric else 0.026)) if new else 0.0
         self.most_sweeps = int(np.clip(build / max(sweep, 1.0), FEWEST_SWEEPS, COLUMN_SWEEPS))
         return build + self.sweeps * GRAM_SWEEP * size * (k if loss.quadratic else 1) <= self.sweeps * sweep
+
+    def _column_sweep(self, n: int, k: int) -> float:
+        """About how many nanoseconds a sweep over n columns takes."""
+        multiclass, entries = self.problem.driving_loss.multiclass, self.columns.mean_entries
+        if self.columns.sparse:
+            return n * entries * (6.0 + 0.6 * k if multiclass else 2.0 + 0.5 * k)
+        return (1.0 if self.digits is np.float32 else 2.0) * n * entries * k * (0.5 if multiclass else 0.35)
 
     def _on_hessian(self, ensemble: Ensemble, alive: Array, gradient: Array, local: Array, coef: Array) -> float:
         hessian = self.cache.hessian(self.problem, ensemble, np.flatnonzero(alive), local)
@@ -184,6 +190,7 @@ class QuadraticModel:
                 self.enough if ends else -np.inf,
             )  # fmt: skip
             promise, most = promise + float(gained), most - done
+            self.spent += done * GRAM_SWEEP * gram.size
             if self.blind or most <= 0 or gained <= self.care * promise:
                 return promise
             # the steps before wanted more than they got: go on, but not beyond what the goal needs
@@ -221,6 +228,7 @@ class QuadraticModel:
             coef[-1] += moved
             promise += 0.5 * float((follows[0] * follows[0] / follows[1]).sum())
         self.sweeps = done if done < self.most_sweeps else COLUMN_SWEEPS
+        self.spent += done * self._column_sweep(int(alive.sum()), coef.shape[1])
         self.cache.creeps |= quick and done >= ROUGH_SWEEPS
         return float(promise)
 
