@@ -101,7 +101,7 @@ def test_what_would_turn_back_becomes_zero(penalty: Norm, k: int) -> None:
         assert np.all(aim.coef[kept] * coef[kept] > 0.0)
 
 
-def test_costs_nothing_can_pay_where_outputs_are_bound_together() -> None:
+def test_costs_nothing_can_pay_where_outputs_are_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
     every = [(Softmax(3), L1L2(), np.zeros((80, 1))), (Squared(), L1Linf(), None), (Squared(), L1L2(), None)]
     costs = []
     for loss, penalty, y in every:
@@ -111,6 +111,8 @@ def test_costs_nothing_can_pay_where_outputs_are_bound_together() -> None:
         costs.append(support_cost(problem, replace(ensemble, coef=np.ones((4, 3)))))
     assert costs[:2] == [np.inf, np.inf]
     assert np.isfinite(costs[2])
+    monkeypatch.setattr("sparseboost.solvers.support_step.LARGEST_COPY", 4 * 80 - 1)
+    assert support_cost(problem, replace(ensemble, coef=np.ones((4, 3)))) == np.inf
 
 
 @pytest.mark.parametrize(("penalty", "k"), [(L1(), 3), (L1L2(), 1), (L1L2(), 3)], ids=str)

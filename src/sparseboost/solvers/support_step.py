@@ -13,6 +13,7 @@ from sparseboost.problem import Problem
 from sparseboost.solvers.quadratic_model import LARGEST_HESSIAN, Aim
 
 Array = np.ndarray
+LARGEST_COPY = 10_000_000  # entries of the columns that are copied
 EACH = 3e5  # nanoseconds for an output, whatever its size
 RIDGE = 1e-10  # share of the diagonal
 MOST_TIMES = 10  # that weights are taken out because they would change their sign
@@ -27,6 +28,8 @@ def support_cost(problem: Problem, ensemble: Ensemble) -> float:
         return np.inf
     sizes = np.count_nonzero(ensemble.coef, axis=0) if apart else np.full(problem.n_outputs, rows)
     entries = columns.mean_entries
+    if entries * sizes.max(initial=0.0) > LARGEST_COPY:
+        return np.inf
     products = 3.0 * entries * entries / m if columns.sparse else 0.1 * m
     solution = (0.1 if apart else 0.15) * sizes
     return float((sizes * sizes * (products + solution) + 10.0 * sizes * entries + EACH).sum())
