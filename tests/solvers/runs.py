@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
 from components import LossCase, features, make_problem, weights
 
+from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
 from sparseboost.penalties import Norm, Penalty
 from sparseboost.problem import Problem
@@ -120,3 +123,17 @@ def dense_coef(problem: Problem, solution: Solution) -> np.ndarray:
     coef = np.zeros((problem.enumerable.size, problem.n_outputs))
     coef[solution.ensemble.keys] = solution.ensemble.coef
     return coef
+
+
+def count_sweeps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that receives the number of sweeps of every descent from now on."""
+    counts: list[int] = []
+    descend = kernels.descent.descend
+
+    def counting(*given: Any) -> Any:
+        found = descend(*given)
+        counts.append(found[1])
+        return found
+
+    monkeypatch.setattr(kernels.descent, "descend", counting)
+    return counts

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from components import LOSSES, NORMS, PENALTIES, LossCase, name
-from runs import full_ensemble, random_problem
+from runs import count_sweeps, full_ensemble, random_problem
 
-from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Features
 from sparseboost.losses import Logistic, Loss, PairwiseLogistic, Softmax
@@ -322,23 +321,14 @@ def test_sweeps_on_a_hessian_end_when_the_rows_are_good_enough(
     problem = replace(random_problem(case, L1L2(), 4, m=60, n=8), alpha=1e-3)
     ensemble = full_ensemble(problem)
     point = newton_module.look(problem, ensemble, ensemble.score())
-    descend, sweeps = kernels.descent.descend, 0
-
-    def counting(*given: Any) -> Any:
-        nonlocal sweeps
-        found = descend(*given)
-        sweeps += found[1]
-        return found
-
-    monkeypatch.setattr(kernels.descent, "descend", counting)
+    sweeps = count_sweeps(monkeypatch)
 
     def solved(wanted: float) -> tuple[int, float]:
-        nonlocal sweeps
-        sweeps = 0
+        sweeps.clear()
         model = module.QuadraticModel(problem, ensemble, gram_cache.GramCache(), ConstantGram())
         model.care, model.wanted = 1e-6, wanted
         promise = model.step(ensemble, model.gradient(point.force), point.local).promise
-        return sweeps, promise
+        return sum(sweeps), promise
 
     many, best = solved(0.0)
     few, good = solved(np.inf)
