@@ -101,6 +101,14 @@ def test_what_would_turn_back_becomes_zero(penalty: Norm, k: int) -> None:
         assert np.all(aim.coef[kept] * coef[kept] > 0.0)
 
 
+@pytest.mark.parametrize(("penalty", "k"), [(L1(), 2), (L1L2(), 2)], ids=str)
+def test_nothing_is_promised_where_every_weight_would_turn_back(penalty: Norm, k: int) -> None:
+    problem = question(Squared(), penalty, k, False, alpha=50.0)
+    ensemble = Ensemble.empty(problem.dictionary, problem.start).extend(problem.dictionary, np.arange(3))
+    _, aim = step_from(problem, replace(ensemble, coef=np.full((3, k), 5.0)))
+    assert aim is None
+
+
 def test_costs_nothing_can_pay_where_outputs_are_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
     every = [(Softmax(3), L1L2(), np.zeros((80, 1))), (Squared(), L1Linf(), None), (Squared(), L1L2(), None)]
     costs = []
@@ -111,6 +119,8 @@ def test_costs_nothing_can_pay_where_outputs_are_bound_together(monkeypatch: pyt
         costs.append(support_cost(problem, replace(ensemble, coef=np.ones((4, 3)))))
     assert costs[:2] == [np.inf, np.inf]
     assert np.isfinite(costs[2])
+    bounded = replace(problem, penalty=L1L2(positive=True))
+    assert support_cost(bounded, replace(ensemble, coef=np.ones((4, 3)))) == np.inf
     monkeypatch.setattr("sparseboost.solvers.support_step.LARGEST_COPY", 4 * 80 - 1)
     assert support_cost(problem, replace(ensemble, coef=np.ones((4, 3)))) == np.inf
 

@@ -23,7 +23,9 @@ def support_cost(problem: Problem, ensemble: Ensemble) -> float:
     """About how many nanoseconds `support_step` takes; infinitely many where it does not apply."""
     columns, m = ensemble.columns, problem.y.shape[0]
     apart, rows = _apart(problem), float(ensemble.support)
-    bound = isinstance(problem.penalty, L1L2) and rows * rows * problem.n_outputs <= LARGEST_HESSIAN
+    # entries of a row that may not be negative would have to be held one by one
+    bound = isinstance(problem.penalty, L1L2) and not problem.penalty.positive
+    bound = bound and rows * rows * problem.n_outputs <= LARGEST_HESSIAN
     if problem.driving_loss.multiclass or not (apart or bound):
         return np.inf
     sizes = np.count_nonzero(ensemble.coef, axis=0) if apart else np.full(problem.n_outputs, rows)
@@ -86,6 +88,8 @@ def _weights_apart(ensemble: Ensemble, weight: Array, strength: Array, gradient:
             if not over.any():
                 break
             kept[: rows.size] &= ~over
+            if not kept.any():
+                return None
         else:
             return None
         change[every, r] = step
@@ -129,6 +133,8 @@ def _rows_together(ensemble: Ensemble, weight: Array, strength: Array, gradient:
                 change[-1] = step[-1]
             return change
         kept &= ~over
+        if not kept.any():
+            return None
     return None
 
 
