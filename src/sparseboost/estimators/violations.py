@@ -13,6 +13,7 @@ from sparseboost.solvers.stepper import Stepper
 
 Array = np.ndarray
 ROUNDING = 1.0 + 1e-12  # what sums of products may add to a bound
+FEW_DUE = 0.03  # share of all hypotheses: to look at more costs as much as a pass over their outline
 MOST_DUE = 0.25  # share of all hypotheses: where more are due, all are looked at, which tightens every bound
 
 
@@ -44,28 +45,38 @@ class Violations:
         return [Seen(*pair) for pair in zip(forces, violations, strict=True)]
 
     def since(
-        self, problem: Problem, forces: list[Array], before: list[Seen], level: float, stepper: Stepper
+        self, problems: list[Problem], forces: list[Array], before: list[Seen], level: float, stepper: Stepper
     ) -> list[Seen]:
         """The same for models that have moved since; a bound for hypotheses that have to stay below the level."""
+        problem = problems[0]
         dictionary, penalty = problem.dictionary, problem.penalty
         if not isinstance(dictionary, BlockDictionary):
             return self.everywhere(problem, forces)
+        outline = dictionary.outline()
         if self._lengths is None:
             self._lengths = dictionary.lengths() / self.cost
         bounds = [self._bound(penalty, force, seen) for force, seen in zip(forces, before, strict=True)]
-        due = np.zeros(self.cost.size, dtype=bool)
-        for bound in bounds:
-            due |= bound > level
-        due[stepper.keys] = False
-        others = np.flatnonzero(due)
-        if others.size > MOST_DUE * self.cost.size:
+        others = self._due(bounds, [level] * len(bounds), stepper)
+        if others.size > MOST_DUE * self.cost.size and outline is None:
             return self.everywhere(problem, forces)
+        if others.size > FEW_DUE * self.cost.size and outline is not None:
+            # these bounds are so tight that they serve for any level; what is above alpha decides on a certificate
+            bounds = [bound / self.cost for bound in outline.bounds(forces, penalty.dual_norm)]
+            others = self._due(bounds, [one.alpha for one in problems], stepper)
         every = np.hstack(forces)
         looks = [(stepper.keys, stepper.correlate(every)), (others, dictionary.correlate_some(others, every))]
         for keys, correlation in looks:
             for bound, part in zip(bounds, np.split(correlation, len(forces), axis=1), strict=True):
                 bound[keys] = penalty.violation(part, self.cost[keys])
         return [Seen(*pair) for pair in zip(forces, bounds, strict=True)]
+
+    def _due(self, bounds: list[Array], levels: list[float], stepper: Stepper) -> Array:
+        """Hypotheses outside the active set that may be above the level of some model."""
+        due = np.zeros(self.cost.size, dtype=bool)
+        for bound, level in zip(bounds, levels, strict=True):
+            due |= ~(bound <= level)
+        due[stepper.keys] = False
+        return np.flatnonzero(due)
 
     def _bound(self, penalty: Penalty, force: Array, seen: Seen) -> Array:
         """What dual norms over cost are at most under this force."""

@@ -257,7 +257,7 @@ class Sequential:
         forces = [problems[0].force(dual) for dual in duals]
         before = [trial.seen for trial in trials if trial.seen is not None]
         if before:
-            found = self.violations.since(problems[0], forces, before, self.lowest, self.stepper)
+            found = self.violations.since(problems, forces, before, self.lowest, self.stepper)
         else:
             found = self.violations.everywhere(problems[0], forces)
         share = (self.monitor.seconds - started) / len(trials)

@@ -13,6 +13,7 @@ import numpy as np
 
 from sparseboost.hypotheses.base import Array, Candidates, Context, DualNorm, Enumerable, Rank
 from sparseboost.hypotheses.columns import Columns
+from sparseboost.hypotheses.outline import Outline
 from sparseboost.hypotheses.pricing import Pricing
 
 BLOCK_ENTRIES = 1_000_000  # of one block: large enough to forget the call, and a temporary copy of 8 MB
@@ -148,6 +149,10 @@ class BlockDictionary(Enumerable):
     def lengths(self) -> Array:
         """‖h_j‖ over the examples, of every hypothesis."""
         return np.sqrt(self.energy(np.ones(self.n_examples)))
+
+    def outline(self) -> Outline | None:
+        """The columns in few digits, where passes over that are worth the memory; made when it is first asked for."""
+        return None
 
     @property
     def knows_lengths(self) -> bool:

@@ -14,6 +14,9 @@ from sparseboost.hypotheses.blocks import BlockDictionary, ranges
 from sparseboost.hypotheses.columns import Columns
 from sparseboost.hypotheses.lent_columns import LentColumns
 from sparseboost.hypotheses.lent_sparse import LentSparse
+from sparseboost.hypotheses.outline import Outline
+
+LEAST_OUTLINED = 300_000  # entries: passes over fewer cost little
 
 
 class Feature(Hypothesis):
@@ -82,6 +85,7 @@ class FeatureDictionary(BlockDictionary):
         self._lines: Any = None if sp.issparse(X) else X.T
         self._inspected = False
         self._lengths: Array | None = None
+        self._outline: Outline | None = None
         self._by_lines = not sp.issparse(X) and X.flags.f_contiguous and X.dtype in (np.float32, np.float64)
 
     def columns(self, keys: Array) -> Columns:
@@ -168,6 +172,12 @@ class FeatureDictionary(BlockDictionary):
                 self._lengths[part] = np.sqrt(np.einsum("ij,ij->j", block, block, dtype=np.float64))
         assert self._lengths is not None
         return self._lengths
+
+    def outline(self) -> Outline | None:
+        if self._outline is None and self._by_lines and self.X.dtype == np.float64 and self.X.size >= LEAST_OUTLINED:
+            self._outline = Outline(self._lines, self.parts(self.size), self.in_threads)
+            self._lengths = self._outline.lengths
+        return self._outline
 
     @property
     def knows_lengths(self) -> bool:

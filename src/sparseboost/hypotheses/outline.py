@@ -1,0 +1,64 @@
+"""Columns of a dense matrix in sixteen bits: what they sum to is known nearly, and surely within a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from sparseboost import kernels
+from sparseboost.hypotheses.base import Array, DualNorm
+
+Share = Callable[[Callable[[slice], None], Iterable[slice]], Any]  # does some work for every part, in threads
+
+
+class Outline:
+    """Columns x_j ≈ scale_j · q_j + centre_j with whole numbers q_j, in a quarter of the memory.
+
+    A pass over them takes a fraction of the time of one over the columns. Its sums are off by at most
+    error_j · ‖force‖, which is enough to see that most hypotheses do not matter.
+
+    Parameters
+    ----------
+    lines : array of shape (n, m)
+        The columns, in double precision.
+    parts : iterable of slice
+        Ranges of columns that one thread works on at a time.
+    share : callable
+        Does some work for every part.
+    """
+
+    def __init__(self, lines: Array, parts: Iterable[slice], share: Share) -> None:
+        n, m = lines.shape
+        self._parts, self._share = list(parts), share
+        self._lines = np.empty((n, m), dtype=np.int16)
+        self._scale, self._centre, self._error, squares = np.empty((4, n))
+
+        def some(part: slice) -> None:
+            kernels.outline.draw(
+                lines[part], self._lines[part], self._scale[part], self._centre[part], self._error[part], squares[part]
+            )
+
+        share(some, self._parts)
+        self.lengths = np.sqrt(squares)
+
+    def bounds(self, forces: list[Array], dual_norm: DualNorm) -> list[Array]:
+        """What the dual norms of all columns are at most under each of some forces of shape (m, k)."""
+        every, k = np.hstack(forces), forces[0].shape[1]
+        size = float(np.abs(every).max(initial=0.0)) or 1.0  # single precision has few exponents
+        alone = every.shape[1] == 1
+        rows = (every.T if alone else kernels.passes.rows_of(every)) / size
+        rows = rows.astype(np.float32)
+        sums = np.empty((len(self._lines), len(rows)))
+
+        def some(part: slice) -> None:
+            kernels.outline.correlate(self._lines[part], rows, sums[part])
+
+        self._share(some, self._parts)
+        sums = sums[:, : every.shape[1]]
+        sums *= (size * self._scale)[:, None]
+        sums += np.outer(self._centre, every.sum(axis=0))
+        norms = dual_norm(sums.reshape(-1, k)).reshape(-1, len(forces))
+        lengths = np.sqrt(np.square(every).sum(axis=0)).reshape(-1, k)
+        return list((norms + np.outer(self._error, dual_norm(-lengths))).T)
