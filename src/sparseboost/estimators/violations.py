@@ -61,7 +61,9 @@ class Violations:
             return self.everywhere(problem, forces)
         if others.size > FEW_DUE * self.cost.size and outline is not None:
             # these bounds are so tight that they serve for any level; what is above alpha decides on a certificate
-            bounds = [bound / self.cost for bound in outline.bounds(forces, penalty.dual_norm)]
+            tight = outline.bounds(others, forces, penalty.dual_norm)
+            for bound, some in zip(bounds, tight, strict=True):
+                bound[others] = some / self.cost[others]
             others = self._due(bounds, [one.alpha for one in problems], stepper)
         every = np.hstack(forces)
         looks = [(stepper.keys, stepper.correlate(every)), (others, dictionary.correlate_some(others, every))]

@@ -175,7 +175,7 @@ class FeatureDictionary(BlockDictionary):
 
     def outline(self) -> Outline | None:
         if self._outline is None and self._by_lines and self.X.dtype == np.float64 and self.X.size >= LEAST_OUTLINED:
-            self._outline = Outline(self._lines, self.parts(self.size), self.in_threads)
+            self._outline = Outline(self._lines, self.parts, self.in_threads)
             self._lengths = self._outline.lengths
         return self._outline
 

@@ -23,15 +23,15 @@ class Outline:
     ----------
     lines : array of shape (n, m)
         The columns, in double precision.
-    parts : iterable of slice
-        Ranges of columns that one thread works on at a time.
+    parts : callable
+        Ranges of so many columns that one thread works on at a time.
     share : callable
         Does some work for every part.
     """
 
-    def __init__(self, lines: Array, parts: Iterable[slice], share: Share) -> None:
+    def __init__(self, lines: Array, parts: Callable[[int], Iterable[slice]], share: Share) -> None:
         n, m = lines.shape
-        self._parts, self._share = list(parts), share
+        self._parts, self._share = parts, share
         self._lines = np.empty((n, m), dtype=np.int16)
         self._scale, self._centre, self._error, squares = np.empty((4, n))
 
@@ -40,25 +40,24 @@ class Outline:
                 lines[part], self._lines[part], self._scale[part], self._centre[part], self._error[part], squares[part]
             )
 
-        share(some, self._parts)
+        share(some, parts(n))
         self.lengths = np.sqrt(squares)
 
-    def bounds(self, forces: list[Array], dual_norm: DualNorm) -> list[Array]:
-        """What the dual norms of all columns are at most under each of some forces of shape (m, k)."""
+    def bounds(self, keys: Array, forces: list[Array], dual_norm: DualNorm) -> list[Array]:
+        """What the dual norms of some columns are at most under each of some forces of shape (m, k)."""
         every, k = np.hstack(forces), forces[0].shape[1]
         size = float(np.abs(every).max(initial=0.0)) or 1.0  # single precision has few exponents
-        alone = every.shape[1] == 1
-        rows = (every.T if alone else kernels.passes.rows_of(every)) / size
-        rows = rows.astype(np.float32)
-        sums = np.empty((len(self._lines), len(rows)))
+        rows = every.T if every.shape[1] == 1 else kernels.passes.rows_of(every)
+        rows = np.divide(rows, size, dtype=np.float32, casting="same_kind")
+        sums = np.empty((keys.size, len(rows)))
 
         def some(part: slice) -> None:
-            kernels.outline.correlate(self._lines[part], rows, sums[part])
+            kernels.outline.correlate(self._lines, keys[part], rows, sums[part])
 
-        self._share(some, self._parts)
-        sums = sums[:, : every.shape[1]]
-        sums *= (size * self._scale)[:, None]
-        sums += np.outer(self._centre, every.sum(axis=0))
+        self._share(some, self._parts(keys.size))
+        sums *= (size * self._scale[keys])[:, None]
+        sums = sums[:, : every.shape[1]] + self._centre[keys, None] * every.sum(axis=0)
         norms = dual_norm(sums.reshape(-1, k)).reshape(-1, len(forces))
         lengths = np.sqrt(np.square(every).sum(axis=0)).reshape(-1, k)
-        return list((norms + np.outer(self._error, dual_norm(-lengths))).T)
+        error = self._error[keys]
+        return [norm + length * error for norm, length in zip(norms.T, dual_norm(-lengths), strict=True)]

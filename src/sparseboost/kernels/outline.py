@@ -9,7 +9,8 @@ from sparseboost.kernels.passes import TOGETHER
 
 LANES = 32  # entries that are compared at a time
 STEPS = 65534.0  # between the smallest and the largest number of a column
-SUMMED = 512  # products that are added in single precision before the sum goes on in double precision
+SUMMED = 1024  # products that are added in single precision before the sum goes on in double precision
+CACHED = 32_768  # numbers of all forces that stay in the cache while columns pass by
 # of ‖column‖·‖force‖: what rounding of the force, of products and of such sums may add up to
 ROUNDING = 1.01 * (SUMMED + 4) * 2.0**-24
 TINY = 1e-290
@@ -76,39 +77,42 @@ def _alone(x, force):
 
 
 @compiled_sum
-def correlate(lines, forces, out):
-    """out[j, r] = Σ_i lines[j, i] forces[r, i], with one force or a multiple of TOGETHER, in single precision."""
-    (n, m), k, none = lines.shape, forces.shape[0], np.float32(0.0)
+def correlate(lines, keys, forces, out):
+    """out[c, r] = Σ_i lines[j, i] forces[r, i], j = keys[c], for one force or a multiple of TOGETHER."""
+    m, k, n, none = lines.shape[1], forces.shape[0], keys.size, np.float32(0.0)
     if k == 1:
-        for j in range(n):
-            out[j, 0] = _alone(lines[j], forces[0])
+        for c in range(n):
+            out[c, 0] = _alone(lines[keys[c]], forces[0])
         return
     out[:] = 0.0
-    for start in range(0, m, SUMMED):
-        stop = min(start + SUMMED, m)
-        for one in range(0, n, 2):
-            other = min(one + 1, n - 1)  # the last one may be alone
-            x, y = lines[one, start:stop], lines[other, start:stop]
-            for r in range(0, k, TOGETHER):
-                a, b = forces[r, start:stop], forces[r + 1, start:stop]
-                c, d = forces[r + 2, start:stop], forces[r + 3, start:stop]
-                xa, xb, xc, xd, ya, yb, yc, yd = none, none, none, none, none, none, none, none
-                for i in range(stop - start):
-                    p, q = np.float32(x[i]), np.float32(y[i])
-                    xa += p * a[i]
-                    xb += p * b[i]
-                    xc += p * c[i]
-                    xd += p * d[i]
-                    ya += q * a[i]
-                    yb += q * b[i]
-                    yc += q * c[i]
-                    yd += q * d[i]
-                out[one, r] += xa
-                out[one, r + 1] += xb
-                out[one, r + 2] += xc
-                out[one, r + 3] += xd
-                if other > one:
-                    out[other, r] += ya
-                    out[other, r + 1] += yb
-                    out[other, r + 2] += yc
-                    out[other, r + 3] += yd
+    half = (n + 1) // 2
+    examples = max(1, CACHED // (k * SUMMED)) * SUMMED
+    for first in range(0, m, examples):
+        for one in range(half):
+            other = min(half + one, n - 1)  # two long ways through memory; the last one may be alone
+            for start in range(first, min(first + examples, m), SUMMED):
+                stop = min(start + SUMMED, m)
+                x, y = lines[keys[one], start:stop], lines[keys[other], start:stop]
+                for r in range(0, k, TOGETHER):
+                    a, b = forces[r, start:stop], forces[r + 1, start:stop]
+                    c, d = forces[r + 2, start:stop], forces[r + 3, start:stop]
+                    xa, xb, xc, xd, ya, yb, yc, yd = none, none, none, none, none, none, none, none
+                    for i in range(stop - start):
+                        p, q = np.float32(x[i]), np.float32(y[i])
+                        xa += p * a[i]
+                        xb += p * b[i]
+                        xc += p * c[i]
+                        xd += p * d[i]
+                        ya += q * a[i]
+                        yb += q * b[i]
+                        yc += q * c[i]
+                        yd += q * d[i]
+                    out[one, r] += xa
+                    out[one, r + 1] += xb
+                    out[one, r + 2] += xc
+                    out[one, r + 3] += xd
+                    if half + one < n:
+                        out[other, r] += ya
+                        out[other, r + 1] += yb
+                        out[other, r + 2] += yc
+                        out[other, r + 3] += yd
