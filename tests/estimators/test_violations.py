@@ -1,11 +1,13 @@
 """Dual norms along a path: exact where they matter, a bound elsewhere, for every penalty and kind of data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from sparseboost.estimators.violations import Seen, Violations
-from sparseboost.hypotheses import Features
+from sparseboost.hypotheses import Features, features
 from sparseboost.losses import Squared
 from sparseboost.monitors import Monitor
 from sparseboost.penalties import L1, L1L2, L1Linf
@@ -26,10 +28,11 @@ def question(penalty, sparse, rng, k=K):
     return Problem(Squared(), penalty, 0.1, dictionary, rng.normal(size=(M, k)), weight / weight.sum()), X
 
 
-@pytest.mark.parametrize("sparse", [True, False], ids=["sparse", "dense"])
+@pytest.mark.parametrize("kind", ["sparse", "dense", "outlined"])
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
-def test_no_dual_norm_is_above_its_bound_and_those_above_the_level_are_exact(penalty, sparse, rng):
-    problem, X = question(penalty, sparse, rng)
+def test_no_dual_norm_is_above_its_bound_and_those_above_the_level_are_exact(penalty, kind, rng, monkeypatch):
+    monkeypatch.setattr(features, "LEAST_OUTLINED", 0 if kind == "outlined" else np.inf)
+    problem, X = question(penalty, kind == "sparse", rng)
     violations = Violations(problem)
     violations.cost = rng.uniform(0.5, 2.0, size=N)
     stepper = NewtonStepper(problem, Newton(), np.array([3, 50]))
@@ -39,9 +42,11 @@ def test_no_dual_norm_is_above_its_bound_and_those_above_the_level_are_exact(pen
     np.testing.assert_allclose(before[0].violation, exact, rtol=1e-12, atol=1e-300)
     np.testing.assert_allclose(before[1].violation, 2.0 * exact, rtol=1e-12, atol=1e-300)
     level, left_out = np.quantile(exact, 0.9), 0
+    problems = [replace(problem, alpha=level)] * 2
     for move in (1e-3, 0.03, 0.1, 10.0):
         forces = [(1.0 - move) * force + move * rng.normal(size=(M, K)) / M for _ in before]
-        seen = violations.since(problem, forces, before, level, stepper)
+        slopes = [X[:, [3, 50]].T @ moved if move < 0.05 else None for moved in forces]
+        seen = violations.since(problems, forces, before, level, stepper, slopes)
         for one, moved in zip(seen, forces, strict=True):
             true = penalty.dual_norm(X.T @ moved) / violations.cost
             assert np.all(one.violation >= true * (1.0 - 1e-12))
@@ -64,11 +69,11 @@ def test_a_force_that_only_shrinks_needs_no_look(rng, monkeypatch):
     monkeypatch.setattr(dictionary, "correlate_some", lambda keys, force: looked.append(keys) or some(keys, force))
     monkeypatch.setattr(dictionary, "correlate", lambda force: pytest.fail("a pass over all columns"))
     level = 0.9 * np.sort(before[0].violation)[-1]
-    (seen,) = violations.since(problem, [0.5 * force], before, level, stepper)
+    (seen,) = violations.since([problem], [0.5 * force], before, level, stepper, [None])
     assert looked[0].size == 0
     np.testing.assert_allclose(seen.violation, 0.5 * before[0].violation, rtol=1e-9)
     nothing = [Seen(np.zeros_like(force), np.zeros(N))]
-    violations.since(problem, [1e-9 * force], nothing, level, stepper)  # from no force at all, no share of it is left
+    violations.since([problem], [1e-9 * force], nothing, level, stepper, [None])  # from no force at all, no share of it is left
 
 
 @pytest.mark.parametrize("good", [True, False])

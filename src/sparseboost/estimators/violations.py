@@ -45,9 +45,18 @@ class Violations:
         return [Seen(*pair) for pair in zip(forces, violations, strict=True)]
 
     def since(
-        self, problems: list[Problem], forces: list[Array], before: list[Seen], level: float, stepper: Stepper
+        self,
+        problems: list[Problem],
+        forces: list[Array],
+        before: list[Seen],
+        level: float,
+        stepper: Stepper,
+        slopes: list[Array | None],
     ) -> list[Seen]:
-        """The same for models that have moved since; a bound for hypotheses that have to stay below the level."""
+        """The same for models that have moved since; a bound for hypotheses that have to stay below the level.
+
+        `slopes` are correlations of the active hypotheses where they are known.
+        """
         problem = problems[0]
         dictionary, penalty = problem.dictionary, problem.penalty
         if not isinstance(dictionary, BlockDictionary):
@@ -65,8 +74,9 @@ class Violations:
             for bound, some in zip(bounds, tight, strict=True):
                 bound[others] = some / self.cost[others]
             others = self._due(bounds, [one.alpha for one in problems], stepper)
-        every = np.hstack(forces)
-        looks = [(stepper.keys, stepper.correlate(every)), (others, dictionary.correlate_some(others, every))]
+        every, known = np.hstack(forces), [slope for slope in slopes if slope is not None]
+        own = np.hstack(known) if len(known) == len(forces) else stepper.correlate(every)
+        looks = [(stepper.keys, own), (others, dictionary.correlate_some(others, every))]
         for keys, correlation in looks:
             for bound, part in zip(bounds, np.split(correlation, len(forces), axis=1), strict=True):
                 bound[keys] = penalty.violation(part, self.cost[keys])

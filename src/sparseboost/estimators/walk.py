@@ -257,7 +257,8 @@ class Sequential:
         forces = [problems[0].force(dual) for dual in duals]
         before = [trial.seen for trial in trials if trial.seen is not None]
         if before:
-            found = self.violations.since(problems, forces, before, self.lowest, self.stepper)
+            slopes = [self._slope(trial) for trial in trials]
+            found = self.violations.since(problems, forces, before, self.lowest, self.stepper, slopes)
         else:
             found = self.violations.everywhere(problems[0], forces)
         share = (self.monitor.seconds - started) / len(trials)
@@ -269,6 +270,12 @@ class Sequential:
             trial.objective = loss + problem.alpha * held
             trial.seconds += share
             self._report(trial)
+
+    def _slope(self, trial: _Trial) -> Array | None:
+        """Gradient of the loss in the rows, if the dual point is that gradient and the stepper has seen it."""
+        slope = trial.weights.slope
+        balanced = not trial.problem.fit_intercept or isinstance(self.stepper, ProductStepper)
+        return slope if balanced and slope is not None and len(slope) == self.stepper.keys.size else None
 
     @staticmethod
     def _look(problem: Problem, weights: Weights, score: Array) -> tuple[float, Array]:

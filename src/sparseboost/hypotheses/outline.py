@@ -48,7 +48,7 @@ class Outline:
         every, k = np.hstack(forces), forces[0].shape[1]
         size = float(np.abs(every).max(initial=0.0)) or 1.0  # single precision has few exponents
         rows = every.T if every.shape[1] == 1 else kernels.passes.rows_of(every)
-        rows = np.divide(rows, size, dtype=np.float32, casting="same_kind")
+        rows = (rows / size).astype(np.float32)
         sums = np.empty((keys.size, len(rows)))
 
         def some(part: slice) -> None:

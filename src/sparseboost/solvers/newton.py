@@ -50,6 +50,7 @@ class Point(NamedTuple):
     objective: float
     force: Array  # weighted gradient in the scores
     local: Array  # curvature, as `Loss.model_curvature` gives it
+    gradient: Array | None = None  # in the rows and, in the last row, the intercept, where that is known
 
 
 class Newton(Corrector):
@@ -106,7 +107,7 @@ class Newton(Corrector):
         """Take steps from a point to the goal: where they end, what they gained, and whether nothing moves any more."""
         model = QuadraticModel(problem, point.ensemble, self._cache, self._constant)
         model.enough, model.rough, model.wanted = ENOUGH * goal.gap, goal.waiting, SPARE * goal.gap
-        gradient = model.gradient(point.force)
+        gradient = model.gradient(point.force) if point.gradient is None else point.gradient
         gap, gained, bound, stalled, promise = np.inf, np.inf, 0.0, False, np.inf
         least, idle = np.inf, 0
         for _ in range(MOST_STEPS):
@@ -141,7 +142,7 @@ class Newton(Corrector):
                 least, stalled, model.blind = min(gap, least), idle >= MOST_IDLE, lost
             if stalled or gap <= goal.gap or (goal.waiting and gained < MINOR * bound) or monitor.out_of_time:
                 break
-        return point, bound, stalled
+        return point._replace(gradient=gradient), bound, stalled
 
     def _on_support(self, problem: Problem, point: Point, gradient: Array) -> Point | None:
         """A step on the weights that are not zero, if it helps, and when sweeps have cost more than it does."""

@@ -46,7 +46,13 @@ class NewtonStepper(Stepper):
         if np.count_nonzero(~alive) <= self._newton.idle * alive.size:
             return weights
         self._active = self._active.keep(alive)
-        return [some._replace(coef=padded(some.coef, alive.size)[alive]) for some in weights]
+        return [
+            some._replace(
+                coef=padded(some.coef, alive.size)[alive],
+                slope=None if some.slope is None else some.slope[alive[: len(some.slope)]],
+            )
+            for some in weights
+        ]
 
     def enter(self, problem: Problem, keys: Array) -> None:
         self._active = self._active.extend(problem.dictionary, keys)
@@ -54,7 +60,8 @@ class NewtonStepper(Stepper):
     def solve(self, problem: Problem, starts: list[Weights], gap: float, monitor: Monitor) -> tuple[Weights, bool]:
         found, _, stalled = self._newton.improve(problem, self._best(problem, starts), Goal(gap), monitor)
         model = found.ensemble
-        return Weights(model.coef, model.intercept, found.score, loss=found.loss, force=found.force), stalled
+        slope = None if found.gradient is None else found.gradient[: model.size]
+        return Weights(model.coef, model.intercept, found.score, slope, found.loss, found.force), stalled
 
     def _best(self, problem: Problem, starts: list[Weights]) -> Point:
         """The start with the smallest objective; that of the first may be known without a look."""
@@ -69,7 +76,14 @@ class NewtonStepper(Stepper):
 
     def _look(self, problem: Problem, weights: Weights) -> Point:
         ensemble = self._at(weights)
-        return look(problem, ensemble, ensemble.score() if weights.score is None else weights.score)
+        point = look(problem, ensemble, ensemble.score() if weights.score is None else weights.score)
+        if weights.slope is None:
+            return point
+        fresh = problem.dictionary.columns(self.keys[len(weights.slope) :])
+        rows = [weights.slope, fresh.correlate(point.force)]
+        if problem.fit_intercept:
+            rows.append(point.force.sum(axis=0)[None])
+        return point._replace(gradient=np.concatenate(rows))
 
     def scores(self, problem: Problem, weights: list[Weights]) -> list[Array]:
         return [self._at(some).score() if some.score is None else some.score for some in weights]

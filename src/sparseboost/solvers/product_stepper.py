@@ -10,6 +10,7 @@ from sparseboost.monitors import Monitor
 from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
 from sparseboost.solvers.constant_gram import ConstantGram
+from sparseboost.solvers.gram_cache import digits
 from sparseboost.solvers.quadratic_model import CHEAP_HESSIAN, FLOOR, LARGEST_HESSIAN
 from sparseboost.solvers.stepper import Stepper, Weights, padded
 
@@ -22,7 +23,7 @@ ROUNDING = 1e-13  # share of the objective: a smaller gain may be an error
 BLIND_SWEEPS = 100  # where gains are lost in rounding
 PROGRESS = 0.9  # of the gap: where a hundred such sweeps leave more, they are the last
 TINY_PRODUCTS = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
-SPARSE_ENTRY, PRODUCT_ENTRY = 5.0, 1.0  # a guess: how much longer an entry of a column takes than one of the products
+SPARSE_ENTRY, DENSE_ENTRY = 5.0, 2.0  # how much longer an entry of a column takes than one of the products, about
 
 
 class ProductStepper(Stepper):
@@ -61,12 +62,16 @@ class ProductStepper(Stepper):
         return NEAR if self._gram.centred else 0.0
 
     def takes(self, problem: Problem, more: int) -> bool:
-        """Whether products are few enough to be kept, and lines of products no longer than sparse columns are."""
-        size = self.keys.size + more
+        """Whether products are few enough to be kept, and a line of them takes no longer than a column."""
+        size, entries = self.keys.size + more, self._gram.mean_entries
         if size * size > LARGEST_HESSIAN:
             return False
-        length = self._gram.mean_entries
-        return length is None or PRODUCT_ENTRY * size <= SPARSE_ENTRY * length or size * size < CHEAP_HESSIAN
+        if entries is None:
+            entry = DENSE_ENTRY if digits(problem) is np.float64 else 0.5 * DENSE_ENTRY
+            longest = entry * problem.y.shape[0]
+        else:
+            longest = SPARSE_ENTRY * entries
+        return size <= longest or size * size < CHEAP_HESSIAN
 
     def tidy(self, weights: list[Weights]) -> list[Weights]:
         return weights  # a look at a row that stays zero costs nothing

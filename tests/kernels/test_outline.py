@@ -1,0 +1,84 @@
+"""Columns in sixteen bits: sums over them are those of NumPy, and as near to the columns' own as they claim."""
+
+import numpy as np
+import pytest
+
+from sparseboost import kernels
+from sparseboost.hypotheses.outline import Outline
+from sparseboost.penalties import L1, L1L2, L1Linf
+
+
+def columns(rng, m):
+    """Columns that round well, and such that hardly do."""
+    plain = rng.normal(size=(5, m))
+    odd = [
+        np.zeros(m), np.full(m, 3.7), 1e6 + rng.normal(size=m), np.where(np.arange(m) == m // 2, 1e9, plain[0]),
+        1e-200 * plain[1], 1e-308 * plain[2], 1e60 * plain[3], rng.exponential(size=m) ** 3,
+        (rng.random(m) < 0.1).astype(float), np.linspace(-1.0, 1.0, m),
+    ]  # fmt: skip
+    return np.ascontiguousarray(np.vstack([plain, *odd]))
+
+
+def drawn(lines):
+    n, m = lines.shape
+    out, (scale, centre, error, squares) = np.empty((n, m), np.int16), np.empty((4, n))
+    kernels.outline.draw(lines, out, scale, centre, error, squares)
+    return out, scale, centre, error, squares
+
+
+@pytest.mark.parametrize("m", [1, 7, 32, 1000, 3001])
+def test_steps_are_the_nearest_ones(m, rng):
+    lines = columns(rng, m)
+    out, scale, centre, error, squares = drawn(lines)
+    np.testing.assert_allclose(squares, np.square(lines).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(centre, 0.5 * lines.min(axis=1) + 0.5 * lines.max(axis=1), rtol=1e-15)
+    rest = np.abs(lines - centre[:, None] - scale[:, None] * out)
+    size = np.abs(lines).max(axis=1)
+    coarse = scale <= kernels.outline.TINY
+    assert np.all(rest.max(axis=1)[~coarse] <= (0.50001 * scale + 1e-12 * size)[~coarse])
+    assert np.all(error >= np.sqrt(np.square(rest).sum(axis=1)))
+
+
+@pytest.mark.parametrize("k", [1, 4, 12])
+@pytest.mark.parametrize("m", [1, 600, 2500])
+def test_sums_are_those_of_numpy(m, k, rng):
+    lines = rng.integers(-32767, 32768, size=(9, m)).astype(np.int16)
+    forces = rng.normal(size=(k, m)).astype(np.float32)
+    keys, out = np.array([8, 0, 3, 3, 5]), np.full((5, k), np.nan)
+    kernels.outline.correlate(lines, keys, forces, out)
+    exact = lines[keys].astype(float) @ forces.T.astype(float)
+    length = np.linalg.norm(lines[keys].astype(float), axis=1)[:, None] * np.linalg.norm(forces.astype(float), axis=1)
+    assert np.all(np.abs(out - exact) <= kernels.outline.ROUNDING * length)
+
+
+def parts(length):
+    yield slice(0, length // 3)
+    yield slice(length // 3, length)
+
+
+def each(work, ranges):
+    return [work(part) for part in ranges]
+
+
+@pytest.mark.parametrize("penalty", [L1(), L1L2(), L1Linf(), L1L2(positive=True)], ids=repr)
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("size", [1.0, 1e-60, 1e60])
+def test_no_dual_norm_is_above_its_bound(penalty, k, count, size, rng):
+    lines = columns(rng, 1500)[:-1]
+    outline = Outline(lines, parts, each)
+    np.testing.assert_allclose(outline.lengths, np.linalg.norm(lines, axis=1), rtol=1e-12)
+    forces = [size * rng.normal(size=(1500, k)) * 10.0**-t for t in range(count)]
+    keys = rng.permutation(len(lines))
+    for force, bound in zip(forces, outline.bounds(keys, forces, penalty.dual_norm), strict=True):
+        true = penalty.dual_norm(lines[keys] @ force)
+        assert np.all(bound >= true * (1.0 - 1e-12))
+        usual = keys < 5  # of those that round well, the bound is close
+        reach = np.linalg.norm(lines[keys], axis=1) * float(penalty.dual_norm(-np.linalg.norm(force, axis=0)[None])[0])
+        assert np.all((bound - true)[usual] <= 1e-3 * reach[usual])
+
+
+def test_forces_that_are_zero_have_bounds_of_zero(rng):
+    outline = Outline(columns(rng, 50), parts, each)
+    (bound,) = outline.bounds(np.arange(15), [np.zeros((50, 2))], L1().dual_norm)
+    np.testing.assert_array_equal(bound, 0.0)
