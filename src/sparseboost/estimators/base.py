@@ -209,8 +209,9 @@ class BaseSparseBoost(TransformerMixin, CallbackSupportMixin, BaseEstimator, met
         for name, value in self._weights(solution.stage, problem).items():
             setattr(self, name, value)
         self._stages = stages
-        met = np.unique(np.concatenate([keys for keys, _, _ in stages]))
-        self._met = {int(key): problem.dictionary.hypothesis(int(key)) for key in met}
+        self._met = dict(zip(np.sort(solution.stage[0]).tolist(), self.hypotheses_, strict=True))
+        for key in np.setdiff1d(np.concatenate([keys for keys, _, _ in stages]), solution.stage[0]).tolist():
+            self._met[key] = problem.dictionary.hypothesis(key)
         self.certificate_scope_ = "space" if problem.dictionary.exact else "induced"
         self._record(solution, solver.correction)
         tasks.close()

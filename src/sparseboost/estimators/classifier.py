@@ -38,6 +38,23 @@ def _indicates(y: Array) -> bool:
     return y.ndim == 2 and y.shape[1] > 1 and y.dtype.kind in "biuf" and bool(np.all((y == 0) | (y == 1)))
 
 
+def _kind(y: Array) -> str:
+    """`type_of_target`, without sorting where that is not needed."""
+    if _indicates(y):
+        return "multilabel-indicator"
+    return "multiclass" if y.ndim == 1 and y.dtype.kind in "iu" else type_of_target(y, input_name="y")
+
+
+def _classes(y: Array) -> tuple[Array, Array]:
+    """The classes in their order, and the place of each example's class among them."""
+    if y.dtype.kind in "iu" and int(y.max()) - int(y.min()) <= y.size and int(y.max()) < np.iinfo(np.int64).max:
+        steps = y.astype(np.int64) - int(y.min())
+        present = np.bincount(steps) > 0
+        return (np.flatnonzero(present) + int(y.min())).astype(y.dtype), (np.cumsum(present) - 1)[steps]
+    classes = np.unique(y)
+    return classes, np.searchsorted(classes, y)  # to find each takes less time than to sort all
+
+
 class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
     r"""Classifier that is a small weighted sum of hypotheses, with a certificate of optimality.
 
@@ -214,7 +231,7 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
         if sp.issparse(y):
             y = y.toarray()
         X, y = check_data(self, X, y, reset=reset, finite=not self._inspects_later, multi_output=True)
-        kind = "multilabel-indicator" if _indicates(y) else type_of_target(y, input_name="y")
+        kind = _kind(y)
         if kind not in TARGETS:
             check_classification_targets(y)  # says what is wrong
         self._multilabel = kind == "multilabel-indicator"
@@ -227,8 +244,9 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
                 "one model each, for example through MultiOutputClassifier."
             )
         y = column_or_1d(y, warn=True)
-        self.classes_ = np.unique(y)
-        codes = np.searchsorted(self.classes_, y)  # to find each takes less time than to sort all
+        self.classes_, codes = _classes(y)
+        if self.classes_.size > 0.5 * y.size:
+            type_of_target(y, input_name="y")  # warns that these look like numbers
         if self.classes_.size < 2:
             raise ValueError(
                 f"y must hold at least two classes; this classifier was given one class only, "

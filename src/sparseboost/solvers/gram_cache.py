@@ -23,6 +23,8 @@ class GramCache:
 
     A Newton step needs the gradient to be exact, and the Hessian only to be close: it is computed anew when the mean
     curvature of an output has changed. Until then only columns that are new are multiplied.
+
+    At the empty model all examples have the same curvature: then one matrix of products serves all outputs.
     """
 
     def __init__(self) -> None:
@@ -38,6 +40,7 @@ class GramCache:
         self._local = None
         self._keys = np.empty(0, dtype=np.int64)
         self._hessian = np.empty((0, 0, 0, 0))  # in the panel's columns, those of ones first
+        self._factor: Array | None = None  # of shape (k, h), times a Hessian that is kept for one output only
 
     def is_old(self, local: Array) -> bool:
         """Whether products belong to another curvature than this."""
@@ -67,7 +70,7 @@ class GramCache:
         out = inner.take(place, axis=3)  # in the order of memory that kernels expect
         shift = self._panel.scales(ensemble, alive)
         if shift is None:
-            return out
+            return out if self._factor is None else out * self._factor[..., None]
         scale, centre = shift
         if problem.fit_intercept:
             scale, centre = np.append(scale, 0.0), np.append(centre, 1.0)
@@ -75,7 +78,7 @@ class GramCache:
         out *= scale[:, None, None, None] * scale
         out += edge[..., None] * centre
         out += centre[:, None, None, None] * (scale * self._hessian[0].take(place, axis=2) + corner[..., None] * centre)
-        return out
+        return out if self._factor is None else out * self._factor[..., None]
 
     def _follow(self, problem: Problem, local: Array) -> None:
         """Forget everything if it belongs to another problem or to a curvature that is too far away."""
@@ -88,13 +91,13 @@ class GramCache:
         elif self._owner[2] == owner[2] and self._local is not None and _close(problem.weight, local, self._local):
             return
         self.forget()
-        self._owner, self._local = owner, local
+        self._owner, self._local, self._factor = owner, local, _factor(problem, local)
 
     def _extend(self, problem: Problem, ensemble: Ensemble, new: Array) -> None:
         """Multiply new columns with each other and with those that are known and still active."""
         assert self._local is not None
         loss, k = problem.driving_loss, self._local.shape[1]
-        g, h = k, k if loss.multiclass else 1
+        g, h = (k, k if loss.multiclass else 1) if self._factor is None else (1, 1)
         first = 0
         if self._hessian.size:
             kept = np.append(True, places(self._keys, ensemble.keys) >= 0)
@@ -103,7 +106,9 @@ class GramCache:
         every = np.concatenate([places(self._keys, ensemble.keys), new])
         hessian = np.zeros((1 + every.size, g, h, 1 + every.size))
         hessian[:first, :, :, :first] = self._hessian.reshape(first, g, h, first)
-        groups = list(_groups(problem, self._local, self._negligible))
+        groups = [(None, problem.weight[:, None] * loss.sharpness, [[(0, 0, 1)]])]
+        if self._factor is None:
+            groups = list(_groups(problem, self._local, self._negligible))
         products = self._panel.products(ensemble, every, first, ((rows, weights) for rows, weights, _ in groups))
         for blocks, (_, _, targets) in zip(products, groups, strict=True):
             for block, pairs in zip(blocks, targets, strict=True):
@@ -116,6 +121,19 @@ class GramCache:
 def digits(problem: Problem) -> type:
     """Single precision for the Hessian of large problems: it is twice as fast, and the gradient is exact."""
     return np.float32 if problem.y.shape[0] * problem.n_outputs >= SINGLE else np.float64
+
+
+def uniform(local: Array) -> bool:
+    """Whether all examples have the same curvature, of more than one output."""
+    return local.shape[1] > 1 and bool(np.all(local[0] == local[-1])) and bool(np.all(local == local[0]))
+
+
+def _factor(problem: Problem, local: Array) -> Array | None:
+    """What the products of columns are multiplied by in every pair of outputs, where examples do not differ."""
+    loss = problem.driving_loss
+    if not uniform(local) or (loss.multiclass and loss.pivot(problem.y[:1])[0] >= 0):
+        return None
+    return np.diag(local[0]) - np.outer(local[0], local[0]) if loss.multiclass else local[0][:, None]
 
 
 def _close(weight: Array, local: Array, other: Array) -> bool:

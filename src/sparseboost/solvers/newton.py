@@ -37,6 +37,7 @@ FEW_ENTRIES = 0.07  # of all that a search reads: a step on active columns that 
 MANY_EXAMPLES = 10  # per active row: with fewer, the rows of a round of softmax are often not those of the next
 MOST_CARE = 1e-5
 MOST_IDLE = 3  # steps below rounding in a row that bring no smaller gap than any before
+MOST_ADDED = 3  # corrections
 RENT = 2.0  # times what a step on the support costs: as much must have gone into sweeps before one is taken
 WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
 
@@ -65,6 +66,7 @@ class Newton(Corrector):
 
     def __init__(self) -> None:
         self._cache, self._constant = GramCache(), ConstantGram()
+        self._added = 0  # corrections since scores were computed from the weights
         self._spent = 0.0  # on sweeps since the last step on the support, in about nanoseconds
 
     def check(self, problem: Problem) -> None:
@@ -101,7 +103,12 @@ class Newton(Corrector):
         if ensemble.size == 0 and not problem.fit_intercept:
             return Corrected(ensemble, score, 0.0, True)
         point, bound, stalled = self.improve(problem, look(problem, ensemble, score), goal, monitor)
-        return Corrected(point.ensemble, point.ensemble.score(), bound, stalled)
+        # steps add to the scores, each with a rounding error: after a few of them scores are computed anew
+        self._added += 1
+        if stalled or self._added > MOST_ADDED:
+            self._added = 0
+            return Corrected(point.ensemble, point.ensemble.score(), bound, stalled)
+        return Corrected(point.ensemble, point.score, bound, stalled)
 
     def improve(self, problem: Problem, point: Point, goal: Goal, monitor: Monitor) -> tuple[Point, float, bool]:
         """Take steps from a point to the goal: where they end, what they gained, and whether nothing moves any more."""

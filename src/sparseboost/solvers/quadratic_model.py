@@ -12,13 +12,14 @@ from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
 from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.following import Following
-from sparseboost.solvers.gram_cache import GramCache, digits
+from sparseboost.solvers.gram_cache import GramCache, digits, uniform
 from sparseboost.solvers.panel import places
 
 Array = np.ndarray
 COLUMN_SWEEPS, FEWEST_SWEEPS = 50, 10
 EARLY = 2  # sweeps that softmax combines first: columns that most examples have move together, and only so get far
 COLUMN_FRACTION = 0.01  # sweeps stop when one gains less than this share of all before it
+LATER_SWEEPS = 4  # that the models after the first are expected to take
 GRAM_SWEEPS, BLIND_SWEEPS = 1000, 300
 GRAM_FRACTION = 1e-3
 TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
@@ -82,6 +83,7 @@ class QuadraticModel:
             promise = self._on_constant_gram(ensemble, alive, known, gradient, coef)
         else:
             promise = self._on_hessian(ensemble, alive, gradient, local, coef)
+            self.sweeps = min(self.sweeps, LATER_SWEEPS) if uniform(local) else self.sweeps
         change = coef - start
         if free:
             return Aim(coef[:-1], coef[-1], self.columns.dot(change[:-1]) + change[-1], promise)
@@ -113,13 +115,14 @@ class QuadraticModel:
             quick = self.rough and not loss.quadratic and not self.cache.creeps
             return size <= (CHEAP_HESSIAN if loss.multiclass else ROUGH_HESSIAN if quick else SMALL_HESSIAN)
         new = int((alive & ~known).sum())
-        products = 1 if loss.quadratic else k * (k + 1) // 2 if loss.multiclass else k
+        one = loss.quadratic or uniform(local)
+        products = 1 if one else k * (k + 1) // 2 if loss.multiclass else k
         entries, sweep = self.columns.mean_entries, self._column_sweep(n, k)
         if self.columns.sparse:
             build = 3.0 * products * new * n * entries * entries / m
         else:
             slow = 1.0 if self.digits is np.float32 else 2.0
-            symmetric = new == n and not loss.multiclass
+            symmetric = new == n and (one or not loss.multiclass)
             build = slow * products * n * m * (1.0 + new * (0.013 if symmetric else 0.026)) if new else 0.0
         self.most_sweeps = int(np.clip(build / max(sweep, 1.0), FEWEST_SWEEPS, COLUMN_SWEEPS))
         return build + self.sweeps * GRAM_SWEEP * size * (k if loss.quadratic else 1) <= self.sweeps * sweep
