@@ -22,7 +22,7 @@ Array = np.ndarray
 MOST_STEPS = 20
 MOST_INDUCED, INDUCED_ENTRIES = 100, 2000  # rows, and weights, that the first round takes in: too few cost rounds
 # dense columns resemble each other: the best ones are alike, and where many will be needed too few bring little
-STRONG_PULL, MOST_TIMES = 25.0, 4.0
+STRONG_PULL, MOST_TIMES, SHARE_PER_PULL = 5.0, 4.0, 0.02
 FEW_MORE = 1.25  # times as many: if there are no more hypotheses than that, none has to wait for a round of its own
 SMALLEST_STEP = 1e-6
 ROUNDING = 1e-13
@@ -33,7 +33,8 @@ KEPT = 0.5  # share of a step's promise: where less came true the model is to bl
 # solving the model better is no use
 MINOR = 0.03  # share of all gains: a step that gains less is the last where others wait to enter
 QUICK, THOROUGH = 0.3, 0.03  # share of the gap that is left to the active hypotheses while others wait to enter
-FEW_ENTRIES = 0.07  # of all that a search reads: a step on active columns that have fewer costs less than the search
+# of all that a search reads: steps on active columns that have fewer cost less than the search
+FEW_DENSE, FEW_SPARSE = 0.2, 0.07
 MANY_EXAMPLES = 10  # per active row: with fewer, the rows of a round of softmax are often not those of the next
 MOST_CARE = 1e-5
 MOST_IDLE = 3  # steps below rounding in a row that bring no smaller gap than any before
@@ -87,8 +88,9 @@ class Newton(Corrector):
         most = max(1, min(MOST_INDUCED, INDUCED_ENTRIES // k))
         if not isinstance(dictionary, Enumerable):
             return most
-        if k == 1 and dictionary.entries == problem.y.shape[0] * dictionary.size:
-            most = int(most * np.clip(pull / STRONG_PULL, 1.0, MOST_TIMES))
+        if k == 1 and _dense(problem):
+            more = most * np.clip(pull / STRONG_PULL, 1.0, MOST_TIMES)
+            most = int(max(most, min(more, SHARE_PER_PULL * pull * dictionary.size)))
         return dictionary.size if dictionary.size <= FEW_MORE * most else most
 
     def leaves(self, problem: Problem, ensemble: Ensemble) -> float:
@@ -97,7 +99,8 @@ class Newton(Corrector):
             many = digits(problem) is np.float32 and MANY_EXAMPLES * ensemble.size < problem.y.shape[0]
             return THOROUGH if many else QUICK
         read = ensemble.size * ensemble.columns.mean_entries
-        return THOROUGH if read < FEW_ENTRIES * problem.dictionary.entries else QUICK
+        few = FEW_DENSE if _dense(problem) else FEW_SPARSE
+        return THOROUGH if read < few * problem.dictionary.entries else QUICK
 
     def run(self, problem: Problem, ensemble: Ensemble, score: Array, goal: Goal, monitor: Monitor) -> Corrected:
         if ensemble.size == 0 and not problem.fit_intercept:
@@ -166,6 +169,12 @@ def look(problem: Problem, ensemble: Ensemble, score: Array) -> Point:
     loss, force, local = problem.driving_loss.model(problem.y, problem.weight, score)
     assert local is not None
     return Point(ensemble, score, loss, loss + problem.penalty_value(ensemble), force, local)
+
+
+def _dense(problem: Problem) -> bool:
+    """Whether hypotheses have an output for every example, and can be counted."""
+    dictionary = problem.dictionary
+    return isinstance(dictionary, Enumerable) and dictionary.entries == problem.y.shape[0] * dictionary.size
 
 
 def _gap(problem: Problem, point: Point, gradient: Array) -> float:
