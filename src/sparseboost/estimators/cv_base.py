@@ -11,11 +11,10 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from sparseboost.estimators.base import BaseSparseBoost
 from sparseboost.estimators.callbacks import with_callbacks
@@ -34,6 +33,7 @@ from sparseboost.hypotheses import Enumerable, FeatureDictionary
 from sparseboost.losses import Loss
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
+from sparseboost.threads import one_blas_thread
 
 Array = np.ndarray
 Encoded = tuple[Any, Array, Loss, Array]
@@ -113,7 +113,9 @@ class ChoosesAlpha(BaseSparseBoost):
         labels = y.toarray() if sp.issparse(y) else np.asarray(y)
         labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
         splitter = check_cv(self.cv, labels, classifier=is_classifier(self))
-        splits = list(splitter.split(encoded[0], labels, **routed["split"]))
+        # scikit-learn's own splitters look at the number of examples only, but would store them by rows
+        seen = np.empty(len(labels)) if type(splitter).__module__ == KFold.__module__ else encoded[0]
+        splits = list(splitter.split(seen, labels, **routed["split"]))
         if not splits:
             raise ValueError("cv gave no splits; it must give at least one pair of training and test examples.")
         for number, (train, _) in enumerate(splits):
@@ -125,7 +127,7 @@ class ChoosesAlpha(BaseSparseBoost):
         worker = self._worker()
         jobs = [delayed(worker._fold)(encoded, train, test, scorer, raw, routed["score"]) for train, test in splits]
         # the path on all examples is one job more; BLAS keeps to one thread so that bits do not depend on n_jobs
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             whole, *folds = Parallel(n_jobs=self.n_jobs, prefer=self._workplace(encoded, len(splits)), mmap_mode="c")(
                 [delayed(worker._whole)(problem), *jobs]
             )
@@ -151,7 +153,7 @@ class ChoosesAlpha(BaseSparseBoost):
         return "processes" if entries * n_splits * self.alphas_.size > WORTH_PROCESSES else "threads"
 
     def _whole(self, problem: Problem) -> SparsePath:
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             return self._path(problem)
 
     def _fold(
@@ -159,7 +161,7 @@ class ChoosesAlpha(BaseSparseBoost):
     ) -> tuple[SparsePath, Array]:
         """The path on some examples, and its scores on others."""
         X, target, loss, weight = encoded
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             path = self._path(self._pose(take_rows(X, train), target[train], loss, weight[train]))
             if scorer is None:
                 return path, held_out_scores(path, X, test, target[test], weight[test], loss)

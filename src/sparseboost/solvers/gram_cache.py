@@ -30,6 +30,7 @@ class GramCache:
     def __init__(self) -> None:
         self._owner: tuple[Any, ...] = ()
         self._local: Array | None = None
+        self._seen: Array | None = None  # the curvature that was compared last
         self._panel = Panel()
         self._negligible = 0.0
         self.creeps = False  # whether sweeps over columns were seen to need more than a few
@@ -37,7 +38,7 @@ class GramCache:
 
     def forget(self) -> None:
         """Compute everything anew next time."""
-        self._local = None
+        self._local = self._seen = None
         self._keys = np.empty(0, dtype=np.int64)
         self._hessian = np.empty((0, 0, 0, 0))  # in the panel's columns, those of ones first
         self._factor: Array | None = None  # of shape (k, h), times a Hessian that is kept for one output only
@@ -83,7 +84,11 @@ class GramCache:
     def _follow(self, problem: Problem, local: Array) -> None:
         """Forget everything if it belongs to another problem or to a curvature that is too far away."""
         owner = (problem.dictionary, problem.weight, problem.driving_loss.sharpness)
-        if len(self._owner) != 3 or self._owner[0] is not owner[0] or self._owner[1] is not owner[1]:
+        known = len(self._owner) == 3 and self._owner[0] is owner[0] and self._owner[1] is owner[1]
+        if known and self._owner[2] == owner[2] and self._seen is local:
+            return
+        self._seen = local
+        if not known:
             self._panel = Panel(digits(problem))
             # few examples cost little; and a loss that stands in for another needs what curvature it has
             small = digits(problem) is np.float64
@@ -91,7 +96,7 @@ class GramCache:
         elif self._owner[2] == owner[2] and self._local is not None and _close(problem.weight, local, self._local):
             return
         self.forget()
-        self._owner, self._local, self._factor = owner, local, _factor(problem, local)
+        self._owner, self._local, self._seen, self._factor = owner, local, local, _factor(problem, local)
 
     def _extend(self, problem: Problem, ensemble: Ensemble, new: Array) -> None:
         """Multiply new columns with each other and with those that are known and still active."""

@@ -40,6 +40,7 @@ MOST_CARE = 1e-5
 MOST_IDLE = 3  # steps below rounding in a row that bring no smaller gap than any before
 MOST_ADDED = 3  # corrections
 RENT = 2.0  # times what a step on the support costs: as much must have gone into sweeps before one is taken
+BALANCED = 100.0  # times the slope in the intercept: if that is below the gap that is wanted, it hardly adds to it
 WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
 
 
@@ -146,7 +147,7 @@ class Newton(Corrector):
                     model.care, model.enough = max(0.1 * model.care, MOST_CARE), 0.1 * model.enough
             lost = promise <= ROUNDING * abs(point.objective)
             if lost or _least_gap(problem, point.ensemble, gradient) <= goal.gap:
-                gap = _gap(problem, point, gradient)
+                gap = _gap(problem, point, gradient, goal.gap)
                 # below the rounding of the objective only the gap still shows progress, and not every time
                 idle = idle + 1 if lost and gap > 0.9 * least else 0
                 least, stalled, model.blind = min(gap, least), idle >= MOST_IDLE, lost
@@ -177,11 +178,16 @@ def _dense(problem: Problem) -> bool:
     return isinstance(dictionary, Enumerable) and dictionary.entries == problem.y.shape[0] * dictionary.size
 
 
-def _gap(problem: Problem, point: Point, gradient: Array) -> float:
-    """Gap of the active hypotheses; what the loss and its gradient are is known."""
+def _gap(problem: Problem, point: Point, gradient: Array, wanted: float) -> float:
+    """Gap of the active hypotheses, or nearly so; what the loss and its gradient are is known."""
     if problem.driving_loss is not problem.loss:
         return problem.restricted_gap(point.ensemble, point.score)
     dual = problem.dual_of(point.force)
+    if problem.fit_intercept and BALANCED * float(np.abs(gradient[-1]).sum()) <= wanted:
+        # the intercept is so near its best that a dual point which respects it would tell the same
+        rows, ensemble = gradient[:-1], point.ensemble
+        violation = float(problem.penalty.violation(rows, ensemble.cost).max(initial=0.0))
+        return point.objective - problem.lower_bound(dual, violation, rows, ensemble)
     return point.objective - problem.restricted_bound(point.ensemble, point.score, dual, gradient)
 
 
