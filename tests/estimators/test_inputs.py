@@ -16,6 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 from sparseboost import SparseBoostClassifier, SparseBoostRegressor
+from sparseboost.estimators.classifier import _classes
 from sparseboost.hypotheses import blocks
 
 RNG = np.random.default_rng(0)
@@ -343,3 +344,23 @@ def test_memory(layout: str, update: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert model.n_active_ <= 50
     assert peak < 0.5 * size, f"{peak / size:.2f} of the size of X"
     assert used < 0.5 * size
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[3, -2, 7], np.array([-128, 127], np.int8), np.array([2**63, 2**63 + 5], np.uint64), [False, True], ["b", "a"],
+     np.array([0, 10**12]), np.array([2**62, 2**62 + 2])],
+    ids=str,
+)  # fmt: skip
+def test_classes_of_any_type_are_found_in_their_order(labels, rng):
+    y = np.asarray(labels)[rng.permutation(np.arange(60) % len(labels))]
+    model = SparseBoostClassifier(alpha=0.1).fit(rng.normal(size=(60, 3)), y)
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    assert model.classes_.dtype == y.dtype
+    classes, codes = _classes(y)
+    np.testing.assert_array_equal(classes[codes], y)
+
+
+def test_many_classes_of_few_examples_are_warned_of(rng):
+    with pytest.warns(UserWarning, match="unique classes"):
+        SparseBoostClassifier(alpha=0.1).fit(rng.normal(size=(30, 3)), np.arange(30) % 20)

@@ -73,7 +73,8 @@ def test_a_force_that_only_shrinks_needs_no_look(rng, monkeypatch):
     assert looked[0].size == 0
     np.testing.assert_allclose(seen.violation, 0.5 * before[0].violation, rtol=1e-9)
     nothing = [Seen(np.zeros_like(force), np.zeros(N))]
-    violations.since([problem], [1e-9 * force], nothing, level, stepper, [None])  # from no force at all, no share of it is left
+    # from no force at all, no share of it is left
+    violations.since([problem], [1e-9 * force], nothing, level, stepper, [None])
 
 
 @pytest.mark.parametrize("good", [True, False])

@@ -11,13 +11,13 @@ from components import LOSSES, LossCase, name
 from runs import full_ensemble, random_problem
 
 from sparseboost.hypotheses import Features
-from sparseboost.losses import Softmax
+from sparseboost.losses import Logistic, Softmax
 from sparseboost.penalties import L1L2
 from sparseboost.problem import Problem
 from sparseboost.solvers import gram_cache
 from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.following import Following
-from sparseboost.solvers.gram_cache import GramCache
+from sparseboost.solvers.gram_cache import GramCache, uniform
 from sparseboost.solvers.panel import places
 
 Array = np.ndarray
@@ -62,10 +62,12 @@ def test_constant_products_grow_and_never_change(sparse: bool, free: bool) -> No
 
 @pytest.mark.parametrize("case", CURVED, ids=name)
 @pytest.mark.parametrize("sparse", [False, True])
-def test_hessian_of_the_weights(case: LossCase, sparse: bool) -> None:
+@pytest.mark.parametrize("alike", [False, True], ids=["", "alike"])
+def test_hessian_of_the_weights(case: LossCase, sparse: bool, alike: bool) -> None:
     problem, X = bound(random_problem(case, L1L2(), 4, m=30, n=8), sparse)
     loss, k = problem.driving_loss, problem.n_outputs
     score = np.random.default_rng(0).normal(size=(30, k))
+    score = np.tile(score[:1], (30, 1)) if alike else score
     _, _, local = loss.model(problem.y, problem.weight, score)
     if local is None:
         pytest.skip("no curvature")
@@ -82,6 +84,9 @@ def test_hessian_of_the_weights(case: LossCase, sparse: bool) -> None:
         if not loss.multiclass:
             truth = np.einsum("jrrl->jrl", truth)[:, :, None, :]
         np.testing.assert_allclose(found, truth, atol=1e-5 * np.abs(truth).max())
+    if isinstance(loss, (Logistic, Softmax)) and k > 1:
+        assert uniform(local) == alike
+        assert cache._hessian.shape[1] == (1 if alike else k)
     assert np.all(cache.known(problem, part, local))
     assert not np.any(cache.known(problem, part, 2.0 * local))
     few = np.array([1, 0, 3])  # of four: sparse columns are stored by rows whole; of all eight they are not

@@ -64,15 +64,20 @@ def test_never_rises_on_columns_or_on_the_hessian(
 def test_products_at_an_old_curvature_are_renewed_before_a_step_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     case = next(case for case in SMOOTH if isinstance(case.loss, Logistic))
     problem = random_problem(case, L1L2(), 3, m=40, n=5)
-    ensemble, newton, given_up = full_ensemble(problem), Newton(), []
-    search = newton_module._search
+    ensemble, newton, given_up, last = full_ensemble(problem), Newton(), [], [np.empty(0)]
+    search, step = newton_module._search, module.QuadraticModel.step
+
+    def remembers(model: Any, ensemble: Any, gradient: Any, local: Any) -> Any:
+        last[0] = local
+        return step(model, ensemble, gradient, local)
 
     def fails_with_old_products(problem: Problem, start: Any, aim: Any) -> Any:
-        if newton._cache.is_old(start.local):
+        if newton._cache.is_old(last[0]):
             given_up.append(True)
             return None
         return search(problem, start, aim)
 
+    monkeypatch.setattr(module.QuadraticModel, "step", remembers)
     monkeypatch.setattr(newton_module, "_search", fails_with_old_products)
     monkeypatch.setattr(gram_cache, "STALE", np.inf)
     found = newton.run(problem, ensemble, ensemble.score(), Goal(1e-9), Monitor())
@@ -90,9 +95,27 @@ def test_the_gap_of_a_point_is_the_restricted_gap(case: Any, free: bool, rng: np
     ensemble = full_ensemble(problem)
     ensemble = replace(ensemble, coef=0.3 * rng.normal(size=ensemble.coef.shape))
     point = newton_module.look(problem, ensemble, ensemble.score())
-    gap = newton_module._gap(problem, point, ensemble.columns.correlate(point.force))
+    gap = newton_module._gap(problem, point, gradients(problem, point), 0.0)
     expected = problem.restricted_gap(ensemble, point.score)
     assert gap == pytest.approx(expected, rel=1e-9, abs=1e-14)
+
+
+def gradients(problem: Problem, point: Any) -> np.ndarray:
+    rows = point.ensemble.columns.correlate(point.force)
+    return np.vstack([rows, point.force.sum(axis=0)]) if problem.fit_intercept else rows
+
+
+@pytest.mark.parametrize("case", SMOOTH, ids=name)
+def test_near_the_best_intercept_the_gap_needs_no_other_dual_point(case: Any, rng: np.random.Generator) -> None:
+    problem = replace(random_problem(case, L1L2(), 3, m=40, n=5), fit_intercept=True)
+    ensemble = full_ensemble(problem)
+    solved = Newton().run(problem, ensemble, ensemble.score(), Goal(1e-8), Monitor()).ensemble
+    for move in (1e-3, 1e-5):
+        moved = replace(solved, intercept=solved.intercept + move * rng.normal(size=solved.intercept.shape))
+        point = newton_module.look(problem, moved, moved.score())
+        gradient = gradients(problem, point)
+        off = newton_module._gap(problem, point, gradient, np.inf) - problem.restricted_gap(moved, point.score)
+        assert abs(off) <= newton_module.BALANCED * float(np.abs(gradient[-1]).sum())
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Softmax(3), PairwiseLogistic(3)], ids=name)
@@ -258,7 +281,8 @@ def test_a_first_round_leaves_no_few_behind() -> None:
 
 
 def test_a_first_round_takes_in_more_dense_columns_where_the_pull_is_strong() -> None:
-    assert Newton().appetite(wide_problem(600), pull=50.0) == 200
+    assert Newton().appetite(wide_problem(600), pull=4.0) == 100
+    assert Newton().appetite(wide_problem(600), pull=10.0) == 120  # a fifth of all
     assert Newton().appetite(wide_problem(600), pull=1000.0) == 400
     assert Newton().appetite(wide_problem(600, sparse=True), pull=1000.0) == 100
     assert Newton().appetite(wide_problem(600, k=3), pull=1000.0) == 100

@@ -45,7 +45,9 @@ class Pricing:
             return None
         size = float(np.vdot(self._force, self._force))
         share = max(float(np.vdot(self._force, force)) / size, 0.0) if size > 0.0 else 0.0
-        change = np.sqrt(np.square(force - share * self._force).sum(axis=0))
+        rest = share * self._force
+        np.subtract(force, rest, out=rest)
+        change = np.sqrt(np.einsum("ir,ir->r", rest, rest))
         self._bound *= share * ROUNDING
         self._bound += columns.lengths() * (float(dual_norm(-change[None, :])[0]) * ROUNDING)
         self._force = force

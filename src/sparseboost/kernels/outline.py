@@ -37,7 +37,7 @@ def _range(x, low, high):
 
 @compiled_sum_inside
 def _round(x, centre, per_step, out):
-    """out = steps from the centre; the sum of squares of the column."""
+    """Write steps from the centre into `out`; the sum of squares of the column."""
     square, shift = 0.0, 32768.5 - centre * per_step
     for i in range(x.size):
         out[i] = np.int32(x[i] * per_step + shift) - np.int32(32768)

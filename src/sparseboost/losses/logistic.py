@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.special import expit
@@ -12,6 +12,7 @@ from sparseboost.kernels.kinds import LOGISTIC
 from sparseboost.losses.base import Array, Loss
 
 LARGEST_LOG_ODDS = 30.0
+BLOCK_ENTRIES = 32_768
 
 
 def log_odds(y: Array, weight: Array) -> Array:
@@ -27,6 +28,13 @@ def each(function: Callable[[Array, Array], None], values: Array) -> Array:
     out = np.empty(values.shape)
     function(values.ravel(), out.reshape(-1))
     return out
+
+
+def blocks(score: Array) -> Iterator[slice]:
+    """Ranges of examples whose scores stay in the cache, and take no more memory than that."""
+    step = max(1, BLOCK_ENTRIES // max(score.shape[1], 1))
+    for start in range(0, score.shape[0], step):
+        yield slice(start, start + step)
 
 
 class Logistic(Loss):
@@ -49,16 +57,23 @@ class Logistic(Loss):
     kernel = (LOGISTIC, 0.0, 0.0)
 
     def value(self, y: Array, score: Array) -> Array:
-        return each(kernels.elementary.softplus, -y * score).sum(axis=1)
+        value = np.empty(score.shape[0])
+        for rows in blocks(score):
+            value[rows] = each(kernels.elementary.softplus, -y[rows] * score[rows]).sum(axis=1)
+        return value
 
     def gradient(self, y: Array, score: Array) -> Array:
         return -y * each(kernels.elementary.sigmoid, -y * score)
 
     def value_and_gradient(self, y: Array, score: Array) -> tuple[Array, Array]:
-        margin = -y * score
-        value, slope = np.empty(margin.shape), np.empty(margin.shape)
-        kernels.elementary.softplus_and_sigmoid(margin.ravel(), value.reshape(-1), slope.reshape(-1))
-        return value.sum(axis=1), -y * slope
+        value, gradient = np.empty(score.shape[0]), np.empty(score.shape)
+        for rows in blocks(score):
+            margin = -y[rows] * score[rows]
+            each_value, slope = np.empty(margin.shape), np.empty(margin.shape)
+            kernels.elementary.softplus_and_sigmoid(margin.ravel(), each_value.reshape(-1), slope.reshape(-1))
+            value[rows] = each_value.sum(axis=1)
+            np.multiply(-y[rows], slope, out=gradient[rows])
+        return value, gradient
 
     def local_curvature(self, y: Array, score: Array) -> Array:
         return expit(score) * expit(-score)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -16,6 +17,7 @@ STALE = 0.03  # share of an output's curvature that may have changed before ever
 NEGLIGIBLE = 0.03  # of the mean curvature of a class: examples below it are left out of its part of the Hessian
 SINGLE = 5000  # scores: smaller problems are computed in double precision, so that only rounding depends on the order
 Pairs = list[tuple[int, int, int]]  # outputs r, s and a sign
+Group = tuple[Array | None, Array, list[Pairs]]  # examples, or None for all, weightings, and the blocks each belongs to
 
 
 class GramCache:
@@ -30,7 +32,8 @@ class GramCache:
     def __init__(self) -> None:
         self._owner: tuple[Any, ...] = ()
         self._local: Array | None = None
-        self._seen: Array | None = None  # the curvature that was compared last
+        self._seen: Callable[[], Array | None] = _gone  # the curvature that was compared last, if it still exists
+        self._origin: Callable[[], Array | None] = _gone  # the one that products belong to
         self._panel = Panel()
         self._negligible = 0.0
         self.creeps = False  # whether sweeps over columns were seen to need more than a few
@@ -38,14 +41,14 @@ class GramCache:
 
     def forget(self) -> None:
         """Compute everything anew next time."""
-        self._local = self._seen = None
+        self._local, self._seen, self._origin = None, _gone, _gone
         self._keys = np.empty(0, dtype=np.int64)
         self._hessian = np.empty((0, 0, 0, 0))  # in the panel's columns, those of ones first
         self._factor: Array | None = None  # of shape (k, h), times a Hessian that is kept for one output only
 
     def is_old(self, local: Array) -> bool:
         """Whether products belong to another curvature than this."""
-        return self._local is not None and self._local is not local
+        return self._local is not None and self._origin() is not local
 
     def sharpen(self) -> None:
         """Compute everything anew next time, and leave nothing out any more."""
@@ -54,6 +57,8 @@ class GramCache:
 
     def known(self, problem: Problem, ensemble: Ensemble, local: Array) -> Array:
         """Which active columns need no products any more at this curvature."""
+        if not self._keys.size:
+            return np.zeros(ensemble.size, dtype=bool)
         self._follow(problem, local)
         return places(ensemble.keys, self._keys) >= 0
 
@@ -85,9 +90,9 @@ class GramCache:
         """Forget everything if it belongs to another problem or to a curvature that is too far away."""
         owner = (problem.dictionary, problem.weight, problem.driving_loss.sharpness)
         known = len(self._owner) == 3 and self._owner[0] is owner[0] and self._owner[1] is owner[1]
-        if known and self._owner[2] == owner[2] and self._seen is local:
+        if known and self._owner[2] == owner[2] and self._seen() is local:
             return
-        self._seen = local
+        self._seen = ref(local)
         if not known:
             self._panel = Panel(digits(problem))
             # few examples cost little; and a loss that stands in for another needs what curvature it has
@@ -96,7 +101,9 @@ class GramCache:
         elif self._owner[2] == owner[2] and self._local is not None and _close(problem.weight, local, self._local):
             return
         self.forget()
-        self._owner, self._local, self._seen, self._factor = owner, local, local, _factor(problem, local)
+        self._owner, self._seen, self._origin = owner, ref(local), ref(local)
+        self._factor = _factor(problem, local)
+        self._local = local if self._factor is None else np.broadcast_to(local[0], local.shape)
 
     def _extend(self, problem: Problem, ensemble: Ensemble, new: Array) -> None:
         """Multiply new columns with each other and with those that are known and still active."""
@@ -111,9 +118,8 @@ class GramCache:
         every = np.concatenate([places(self._keys, ensemble.keys), new])
         hessian = np.zeros((1 + every.size, g, h, 1 + every.size))
         hessian[:first, :, :, :first] = self._hessian.reshape(first, g, h, first)
-        groups = [(None, problem.weight[:, None] * loss.sharpness, [[(0, 0, 1)]])]
-        if self._factor is None:
-            groups = list(_groups(problem, self._local, self._negligible))
+        alike: Group = (None, problem.weight[:, None] * loss.sharpness, [[(0, 0, 1)]])
+        groups = [alike] if self._factor is not None else list(_groups(problem, self._local, self._negligible))
         products = self._panel.products(ensemble, every, first, ((rows, weights) for rows, weights, _ in groups))
         for blocks, (_, _, targets) in zip(products, groups, strict=True):
             for block, pairs in zip(blocks, targets, strict=True):
@@ -121,6 +127,10 @@ class GramCache:
                     hessian[:, r, s, first:] += sign * block
                     hessian[first:, r, s, :first] += sign * block[:first].T
         self._hessian, self._keys = hessian, ensemble.keys[every]
+
+
+def _gone() -> None:
+    """What a reference to nothing answers."""
 
 
 def digits(problem: Problem) -> type:
@@ -145,7 +155,7 @@ def _close(weight: Array, local: Array, other: Array) -> bool:
     return local is other or bool(np.all(weight @ np.abs(local - other) <= STALE * (weight @ other)))
 
 
-def _groups(problem: Problem, local: Array, least: float) -> Iterator[tuple[Array | None, Array, list[Pairs]]]:
+def _groups(problem: Problem, local: Array, least: float) -> Iterator[Group]:
     """The curvature as weightings of examples (or None for all of them), and the blocks that each belongs to."""
     loss, k = problem.driving_loss, local.shape[1]
     weight = problem.weight * loss.sharpness

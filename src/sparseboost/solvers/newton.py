@@ -122,24 +122,25 @@ class Newton(Corrector):
         gap, gained, bound, stalled, promise = np.inf, np.inf, 0.0, False, np.inf
         least, idle = np.inf, 0
         for _ in range(MOST_STEPS):
-            aim = model.step(point.ensemble, gradient, point.local)
+            aim, old = model.step(point.ensemble, gradient, point.local), self._cache.is_old(point.local)
+            point = _bare(point)
             found = _search(problem, point, aim)
-            if found is None and self._cache.is_old(point.local):
+            if found is None:
+                point, stalled = look(problem, point.ensemble, point.score), not old
+                if stalled:
+                    break
                 self._cache.sharpen()
                 continue
-            if found is None:
-                stalled = True
-                break
             slow, true = aim.promise > SLOW * promise, gained >= KEPT * promise
             promise, gained = aim.promise, max(point.objective - found.objective, 0.0)
             bound += gained
-            point = found
+            point, found = found, None  # nobody else holds on to large arrays
             gradient = model.gradient(point.force)
             self._spent, model.spent = self._spent + model.spent, 0.0
             further = self._on_support(problem, point, gradient) if slow else None
             if further is not None:
                 bound += max(point.objective - further.objective, 0.0)
-                point = further
+                point, further = further, None
                 gradient = model.gradient(point.force)
             elif slow:  # the Hessian is too old, or sweeps stop before the end of a valley
                 self._cache.sharpen()
@@ -170,6 +171,12 @@ def look(problem: Problem, ensemble: Ensemble, score: Array) -> Point:
     loss, force, local = problem.driving_loss.model(problem.y, problem.weight, score)
     assert local is not None
     return Point(ensemble, score, loss, loss + problem.penalty_value(ensemble), force, local)
+
+
+def _bare(point: Point) -> Point:
+    """The point without its derivatives: where outputs are many, each of them takes more memory than the data."""
+    nothing = np.empty((0, 0))
+    return point._replace(force=nothing, local=nothing)
 
 
 def _dense(problem: Problem) -> bool:
@@ -218,7 +225,9 @@ def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
         return replace(before, coef=coef, intercept=before.intercept + step * (aim.intercept - before.intercept))
 
     def at(step: float) -> Point:
-        return look(problem, moved(step), start.score + step * aim.push)
+        score = step * aim.push
+        score += start.score
+        return look(problem, moved(step), score)
 
     step, found, beyond = 1.0, at(1.0), None
     while True:
@@ -239,9 +248,10 @@ def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
         rise = problem.penalty_value(moved(2.0 * step)) - problem.penalty_value(found.ensemble)
         if -(slope + rise) < WORTH_DOUBLING * (value - found.objective):
             break
-        step *= 2.0
+        step, found = 2.0 * step, _bare(found)
         further = at(step)
         if not further.objective < found.objective:
-            break
+            del further
+            return look(problem, found.ensemble, found.score)
         found = further
     return found
