@@ -359,8 +359,3 @@ def test_classes_of_any_type_are_found_in_their_order(labels, rng):
     assert model.classes_.dtype == y.dtype
     classes, codes = _classes(y)
     np.testing.assert_array_equal(classes[codes], y)
-
-
-def test_many_classes_of_few_examples_are_warned_of(rng):
-    with pytest.warns(UserWarning, match="unique classes"):
-        SparseBoostClassifier(alpha=0.1).fit(rng.normal(size=(30, 3)), np.arange(30) % 20)

@@ -245,8 +245,6 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
             )
         y = column_or_1d(y, warn=True)
         self.classes_, codes = _classes(y)
-        if self.classes_.size > 0.5 * y.size:
-            type_of_target(y, input_name="y")  # warns that these look like numbers
         if self.classes_.size < 2:
             raise ValueError(
                 f"y must hold at least two classes; this classifier was given one class only, "
