@@ -12,7 +12,8 @@ def columns(rng, m):
     """Columns that round well, and such that hardly do."""
     plain = rng.normal(size=(5, m))
     odd = [
-        np.zeros(m), np.full(m, 3.7), 1e6 + rng.normal(size=m), np.where(np.arange(m) == m // 2, 1e9, plain[0]),
+        np.zeros(m), np.full(m, 3.7), 1e6 + rng.normal(size=m), 1e11 + rng.normal(size=m), 1e13 + rng.normal(size=m),
+        np.where(np.arange(m) == m // 2, 1e9, plain[0]),
         1e-200 * plain[1], 1e-308 * plain[2], 1e60 * plain[3], rng.exponential(size=m) ** 3,
         (rng.random(m) < 0.1).astype(float), np.linspace(-1.0, 1.0, m),
     ]  # fmt: skip
@@ -51,13 +52,8 @@ def test_sums_are_those_of_numpy(m, k, rng):
     assert np.all(np.abs(out - exact) <= kernels.outline.ROUNDING * length)
 
 
-def parts(length):
-    yield slice(0, length // 3)
-    yield slice(length // 3, length)
-
-
-def each(work, ranges):
-    return [work(part) for part in ranges]
+def share(work, length):
+    return [work(part) for part in (slice(0, length // 3), slice(length // 3, length))]
 
 
 @pytest.mark.parametrize("penalty", [L1(), L1L2(), L1Linf(), L1L2(positive=True)], ids=repr)
@@ -65,12 +61,12 @@ def each(work, ranges):
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("size", [1.0, 1e-60, 1e60])
 def test_no_dual_norm_is_above_its_bound(penalty, k, count, size, rng):
-    lines = columns(rng, 1500)[:-1]
-    outline = Outline(lines, parts, each)
+    lines = columns(rng, 1500)
+    outline = Outline(lines, share)
     np.testing.assert_allclose(outline.lengths, np.linalg.norm(lines, axis=1), rtol=1e-12)
     forces = [size * rng.normal(size=(1500, k)) * 10.0**-t for t in range(count)]
     keys = rng.permutation(len(lines))
-    for force, bound in zip(forces, outline.bounds(keys, forces, penalty.dual_norm), strict=True):
+    for force, bound in zip(forces, outline.bounds(keys, forces, penalty.dual_norm, share), strict=True):
         true = penalty.dual_norm(lines[keys] @ force)
         assert np.all(bound >= true * (1.0 - 1e-12))
         usual = keys < 5  # of those that round well, the bound is close
@@ -79,6 +75,6 @@ def test_no_dual_norm_is_above_its_bound(penalty, k, count, size, rng):
 
 
 def test_forces_that_are_zero_have_bounds_of_zero(rng):
-    outline = Outline(columns(rng, 50), parts, each)
-    (bound,) = outline.bounds(np.arange(15), [np.zeros((50, 2))], L1().dual_norm)
+    outline = Outline(columns(rng, 50), share)
+    (bound,) = outline.bounds(np.arange(15), [np.zeros((50, 2))], L1().dual_norm, share)
     np.testing.assert_array_equal(bound, 0.0)

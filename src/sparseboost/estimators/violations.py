@@ -70,7 +70,7 @@ class Violations:
             return self.everywhere(problem, forces)
         if others.size > FEW_DUE * self.cost.size and outline is not None:
             # these bounds are so tight that they serve for any level; what is above alpha decides on a certificate
-            tight = outline.bounds(others, forces, penalty.dual_norm)
+            tight = outline.bounds(others, forces, penalty.dual_norm, dictionary.share)
             for bound, some in zip(bounds, tight, strict=True):
                 bound[others] = some / self.cost[others]
             others = self._due(bounds, [one.alpha for one in problems], stepper)

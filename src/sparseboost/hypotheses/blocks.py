@@ -136,7 +136,7 @@ class BlockDictionary(Enumerable):
         def one(part: slice) -> None:
             out[part] = self.block(part).correlate(force)
 
-        self.in_threads(one, self.parts(self.size))
+        self.share(one, self.size)
         return out
 
     def correlate_some(self, keys: Array, force: Array) -> Array:
@@ -186,6 +186,10 @@ class BlockDictionary(Enumerable):
     def parts(self, length: int) -> Iterator[slice]:
         """Ranges of hypotheses with about BLOCK_ENTRIES outputs each."""
         return ranges(length, self.n_examples)
+
+    def share(self, work: Callable[[slice], Any], length: int) -> list[Any]:
+        """Do the work for every part of so many hypotheses."""
+        return self.in_threads(work, self.parts(length))
 
     def in_threads(self, work: Callable[[slice], Any], parts: Iterable[slice]) -> list[Any]:
         """Do the work for every part, in as many threads as there are jobs."""

@@ -128,7 +128,7 @@ class FeatureDictionary(BlockDictionary):
             def by_columns(part: slice) -> None:
                 np.matmul(self.X[:, part].astype(np.float64, copy=False).T, force, out=out[part])
 
-            self.in_threads(by_columns, self.parts(self.size))
+            self.share(by_columns, self.size)
             return out
 
         def by_rows(part: slice) -> Array:
@@ -157,7 +157,7 @@ class FeatureDictionary(BlockDictionary):
             else:
                 kernels.passes.correlate(self._lines, keys[part], forces, out[part])
 
-        self.in_threads(some, self.parts(keys.size))
+        self.share(some, keys.size)
         if measures:
             self._lengths = np.sqrt(squares)
         return out[:, :k]
@@ -175,7 +175,7 @@ class FeatureDictionary(BlockDictionary):
 
     def outline(self) -> Outline | None:
         if self._outline is None and self._by_lines and self.X.dtype == np.float64 and self.X.size >= LEAST_OUTLINED:
-            self._outline = Outline(self._lines, self.parts, self.in_threads)
+            self._outline = Outline(self._lines, self.share)
             self._lengths = self._outline.lengths
         return self._outline
 

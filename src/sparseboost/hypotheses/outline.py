@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from sparseboost import kernels
 from sparseboost.hypotheses.base import Array, DualNorm
 
-Share = Callable[[Callable[[slice], None], Iterable[slice]], Any]  # does some work for every part, in threads
+Share = Callable[[Callable[[slice], Any], int], Any]  # does some work for every part of so many columns, in threads
 
 
 class Outline:
@@ -23,15 +23,12 @@ class Outline:
     ----------
     lines : array of shape (n, m)
         The columns, in double precision.
-    parts : callable
-        Ranges of so many columns that one thread works on at a time.
     share : callable
-        Does some work for every part.
+        Does some work for every part of so many columns.
     """
 
-    def __init__(self, lines: Array, parts: Callable[[int], Iterable[slice]], share: Share) -> None:
+    def __init__(self, lines: Array, share: Share) -> None:
         n, m = lines.shape
-        self._parts, self._share = parts, share
         self._lines = np.empty((n, m), dtype=np.int16)
         self._scale, self._centre, self._error, squares = np.empty((4, n))
 
@@ -40,10 +37,10 @@ class Outline:
                 lines[part], self._lines[part], self._scale[part], self._centre[part], self._error[part], squares[part]
             )
 
-        share(some, parts(n))
+        share(some, n)
         self.lengths = np.sqrt(squares)
 
-    def bounds(self, keys: Array, forces: list[Array], dual_norm: DualNorm) -> list[Array]:
+    def bounds(self, keys: Array, forces: list[Array], dual_norm: DualNorm, share: Share) -> list[Array]:
         """What the dual norms of some columns are at most under each of some forces of shape (m, k)."""
         every, k = np.hstack(forces), forces[0].shape[1]
         size = float(np.abs(every).max(initial=0.0)) or 1.0  # single precision has few exponents
@@ -54,7 +51,7 @@ class Outline:
         def some(part: slice) -> None:
             kernels.outline.correlate(self._lines, keys[part], rows, sums[part])
 
-        self._share(some, self._parts(keys.size))
+        share(some, keys.size)
         sums *= (size * self._scale[keys])[:, None]
         sums = sums[:, : every.shape[1]] + self._centre[keys, None] * every.sum(axis=0)
         norms = dual_norm(sums.reshape(-1, k)).reshape(-1, len(forces))

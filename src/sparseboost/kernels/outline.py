@@ -40,7 +40,8 @@ def _round(x, centre, per_step, out):
     """Write steps from the centre into `out`; the sum of squares of the column."""
     square, shift = 0.0, 32768.5 - centre * per_step
     for i in range(x.size):
-        out[i] = np.int32(x[i] * per_step + shift) - np.int32(32768)
+        near = np.int32(x[i] * per_step + shift) - np.int32(32768)
+        out[i] = min(max(near, np.int32(-32767)), np.int32(32767))
         square += x[i] * x[i]
     return square
 
