@@ -117,11 +117,13 @@ class Corrected(NamedTuple):
 class Goal(NamedTuple):
     """The gap of the active hypotheses that is wanted, and whether others wait to enter.
 
-    Where they do, one may stop earlier, when little more is to be gained without them.
+    Where they do, one may stop earlier, when little more is to be gained without them. The look at all hypotheses may
+    have told the gradient of the loss in the active rows.
     """
 
     gap: float
     waiting: bool = False
+    gradient: Array | None = None
 
 
 class Corrector(ABC):

@@ -71,7 +71,7 @@ class Boosting(Solver):
         all_in = isinstance(problem.dictionary, Enumerable) and ensemble.size == problem.dictionary.size
         waiting = candidates.size > 0 and not all_in
         left = self.correction.leaves(problem, ensemble) if waiting else 0.0
-        goal = Goal(max(target * 0.5, survey.gap * left), waiting)
+        goal = Goal(max(target * 0.5, survey.gap * left), waiting, _gradient(state, survey, ensemble))
         inducing = True
         if self.corrective is False:
             found = self._sequential(problem, ensemble, state.score)
@@ -149,6 +149,13 @@ class Boosting(Solver):
         width = max(target * 0.5, survey.gap * SMOOTHING_FRACTION)
         smoothed = problem.smoothed(width)
         return problem if smoothed.driving_loss == problem.driving_loss else smoothed
+
+
+def _gradient(state: State, survey: Survey, ensemble: Ensemble) -> Array | None:
+    """Gradient of the loss in the active rows, if it is what the search correlated all hypotheses with."""
+    problem, correlation = state.problem, survey.candidates.correlation
+    balanced = problem.fit_intercept or state.dual is not None or not problem.loss.smooth
+    return None if balanced or correlation is None else correlation[ensemble.keys]
 
 
 def _inputs(ensemble: Ensemble, problem: Problem) -> set[int]:
