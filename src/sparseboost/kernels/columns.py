@@ -7,6 +7,7 @@ import numpy as np
 from sparseboost.kernels.compile import compiled, compiled_sum, compiled_sum_inside
 
 TINY = float(np.finfo(float).tiny)
+LANES = 32  # entries that are compared at a time
 # Sums over sparse entries are compiled in the order written, and their indices are unsigned: gathering examples into
 # vectors takes longer than loading them one by one, and so does asking whether an index counts from the end.
 
@@ -18,6 +19,28 @@ def sum_of_squares(x):
     for i in range(x.size):
         total += np.float64(x[i]) * np.float64(x[i])
     return total
+
+
+@compiled_sum_inside
+def extremes(x, low, high):
+    """Smallest and largest number of a column; `low` and `high` are room for one of each per lane.
+
+    Lanes make vectors of it, which the compiler does not do by itself because of NaN.
+    """
+    whole = x.size - x.size % LANES
+    for p in range(LANES):
+        low[p], high[p] = x[0], x[0]
+    for start in range(0, whole, LANES):
+        part = x[start : start + LANES]
+        for p in range(LANES):
+            low[p] = part[p] if part[p] < low[p] else low[p]
+            high[p] = part[p] if part[p] > high[p] else high[p]
+    least, most = low[0], high[0]
+    for p in range(1, LANES):
+        least, most = min(least, low[p]), max(most, high[p])
+    for i in range(whole, x.size):
+        least, most = min(least, x[i]), max(most, x[i])
+    return least, most
 
 
 @compiled
@@ -85,17 +108,17 @@ def convert(lines, keys, out):
 @compiled_sum
 def condense(lines, which, out, centre, scale):
     """out[p] = (x_j − centre_p) / scale_p, at most one in size, for dense columns x_j = lines[j] with j = which[p]."""
-    m = lines.shape[1]
+    m, low, high = lines.shape[1], np.empty(LANES, lines.dtype), np.empty(LANES, lines.dtype)
     for p in range(which.size):
-        x, line, total, most = lines[which[p]], out[p], 0.0, TINY
+        x, line, total = lines[which[p]], out[p], 0.0
         for i in range(m):
             total += x[i]
         mean = total / m
+        least, most = extremes(x, low, high)
+        size = max(most - mean, mean - least, TINY)
+        centre[p], scale[p] = mean, size
         for i in range(m):
-            most = max(most, abs(x[i] - mean))
-        centre[p], scale[p] = mean, most
-        for i in range(m):
-            line[i] = (x[i] - mean) / most
+            line[i] = (x[i] - mean) / size
 
 
 @compiled_sum

@@ -4,35 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparseboost.kernels.columns import LANES, extremes
 from sparseboost.kernels.compile import compiled_sum, compiled_sum_inside
 from sparseboost.kernels.passes import TOGETHER
 
-LANES = 32  # entries that are compared at a time
 STEPS = 65534.0  # between the smallest and the largest number of a column
 SUMMED = 1024  # products that are added in single precision before the sum goes on in double precision
 CACHED = 32_768  # numbers of all forces that stay in the cache while columns pass by
 # of ‖column‖·‖force‖: what rounding of the force, of products and of such sums may add up to
 ROUNDING = 1.01 * (SUMMED + 4) * 2.0**-24
 TINY = 1e-290
-
-
-@compiled_sum_inside
-def _range(x, low, high):
-    """Smallest and largest number of a column; `low` and `high` are room for one of each per lane."""
-    whole = x.size - x.size % LANES
-    for p in range(LANES):
-        low[p], high[p] = x[0], x[0]
-    for start in range(0, whole, LANES):
-        part = x[start : start + LANES]
-        for p in range(LANES):
-            low[p] = part[p] if part[p] < low[p] else low[p]
-            high[p] = part[p] if part[p] > high[p] else high[p]
-    least, most = low[0], high[0]
-    for p in range(1, LANES):
-        least, most = min(least, low[p]), max(most, high[p])
-    for i in range(whole, x.size):
-        least, most = min(least, x[i]), max(most, x[i])
-    return least, most
 
 
 @compiled_sum_inside
@@ -54,7 +35,7 @@ def draw(lines, out, scale, centre, error, squares):
     """
     low, high, root = np.empty(LANES), np.empty(LANES), np.sqrt(lines.shape[1])
     for j in range(lines.shape[0]):
-        least, most = _range(lines[j], low, high)
+        least, most = extremes(lines[j], low, high)
         step = (most - least) / STEPS
         per_step = 1.0 / step if step > TINY else 0.0
         centre[j] = 0.5 * least + 0.5 * most
