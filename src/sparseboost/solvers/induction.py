@@ -154,8 +154,10 @@ class Boosting(Solver):
 def _gradient(state: State, survey: Survey, ensemble: Ensemble) -> Array | None:
     """Gradient of the loss in the active rows, if it is what the search correlated all hypotheses with."""
     problem, correlation = state.problem, survey.candidates.correlation
-    balanced = problem.fit_intercept or state.dual is not None or not problem.loss.smooth
-    return None if balanced or correlation is None else correlation[ensemble.keys]
+    other = problem.fit_intercept or state.dual is not None or not problem.loss.smooth
+    # what a cluster sums depends in its last bits on who has which rows
+    elsewhere = not isinstance(state.score, np.ndarray)
+    return None if other or elsewhere or correlation is None else correlation[ensemble.keys]
 
 
 def _inputs(ensemble: Ensemble, problem: Problem) -> set[int]:
