@@ -1,19 +1,22 @@
 """Dual norms along a path: exact where they matter, a bound elsewhere, for every penalty and kind of data."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from sparseboost.estimators.violations import Seen, Violations
+from sparseboost.estimators.walk import Sequential
 from sparseboost.hypotheses import Features, features
 from sparseboost.losses import Squared
 from sparseboost.monitors import Monitor
 from sparseboost.penalties import L1, L1L2, L1Linf
 from sparseboost.problem import Problem
-from sparseboost.solvers import Newton
+from sparseboost.solvers import Boosting, Newton, induction
 from sparseboost.solvers.newton_stepper import NewtonStepper
+from sparseboost.solvers.product_stepper import ProductStepper
 from sparseboost.solvers.stepper import Weights
 
 M, N, K = 60, 200, 3
@@ -90,3 +93,53 @@ def test_a_start_whose_loss_is_known_is_compared_without_a_look(good, rng):
     np.testing.assert_array_equal(best.ensemble.coef, solved.coef)
     blind = first._replace(loss=None, score=None)
     np.testing.assert_array_equal(stepper._best(problem, [blind, guess]).ensemble.coef, solved.coef)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_gradients_in_the_rows_are_handed_on_to_the_next_alpha(free, rng):
+    problem, X = question(L1L2(), False, rng, k=2)
+    problem = replace(problem, fit_intercept=free)
+    stepper = NewtonStepper(problem, Newton(), np.arange(30))
+    start = Weights(np.zeros((30, 2)), problem.start)
+    pulls = L1L2().dual_norm(X[:, :30].T @ stepper._look(problem, start).force)
+    alpha = 0.7 * float(pulls.max())  # most rows stay zero and are dropped
+    found, _ = stepper.solve(replace(problem, alpha=alpha), [start], 1e-10, Monitor())
+    (left,) = stepper.tidy([found])
+    assert 0 < len(left.coef) < 20
+    stepper.enter(problem, np.array([40, 35]))
+    point = stepper._look(problem, left)
+    expected = X[:, stepper.keys].T @ point.force
+    np.testing.assert_allclose(point.gradient[: len(expected)], expected, atol=1e-12)
+    assert len(point.gradient) == len(expected) + free
+    if free:
+        np.testing.assert_allclose(point.gradient[-1], point.force.sum(axis=0), atol=1e-15)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_a_certificate_takes_known_gradients_only_where_its_dual_point_is_the_gradient(free, rng):
+    problem, _ = question(L1L2(), False, rng)
+    newton = NewtonStepper(problem, Newton(), np.arange(4))
+    products = ProductStepper(problem)
+    products.enter(problem, np.arange(4))
+    slope = rng.normal(size=(4, K))
+    for stepper, known in ((newton, not free), (products, True)):
+        trial = SimpleNamespace(problem=replace(problem, fit_intercept=free), weights=SimpleNamespace(slope=slope))
+        assert (Sequential._slope(SimpleNamespace(stepper=stepper), trial) is slope) == known
+        trial.weights.slope = slope[:3]  # of fewer rows than are active now
+        assert Sequential._slope(SimpleNamespace(stepper=stepper), trial) is None
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_the_first_gradient_of_a_round_is_what_the_search_has_seen(free, rng):
+    problem, X = question(L1L2(), False, rng)
+    problem = replace(problem, fit_intercept=free)
+    state = Boosting(Newton()).init(problem)
+    survey = problem.survey(state.ensemble, state.score, count=5)
+    ensemble = state.ensemble.extend(problem.dictionary, survey.candidates.keys)
+    gradient = induction._gradient(state, survey, ensemble)
+    if free:  # the search looked with a dual point that respects the intercept
+        assert gradient is None
+    else:
+        force = problem.force(problem.loss.gradient(problem.y, state.score))
+        np.testing.assert_allclose(gradient, X[:, ensemble.keys].T @ force, atol=1e-14)
+    assert induction._gradient(replace(state, dual=state.score), survey, ensemble) is None
