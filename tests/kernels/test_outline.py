@@ -12,7 +12,8 @@ def columns(rng, m):
     """Columns that round well, and such that hardly do."""
     plain = rng.normal(size=(5, m))
     odd = [
-        np.zeros(m), np.full(m, 3.7), 1e6 + rng.normal(size=m), 1e11 + rng.normal(size=m), *(size + rng.normal(size=m) for size in (5e11, 1e12, 2e12, 1e13)),
+        np.zeros(m), np.full(m, 3.7), 1e6 + rng.normal(size=m), 1e11 + rng.normal(size=m),
+        *(size + rng.normal(size=m) for size in (5e11, 1e12, 2e12, 1e13)),
         np.where(np.arange(m) == m // 2, 1e9, plain[0]),
         1e-200 * plain[1], 1e-308 * plain[2], 1e60 * plain[3], rng.exponential(size=m) ** 3,
         (rng.random(m) < 0.1).astype(float), np.linspace(-1.0, 1.0, m),
