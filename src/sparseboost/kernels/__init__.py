@@ -10,6 +10,7 @@ _MODULES = (
     "columns",
     "descent",
     "elementary",
+    "lanes",
     "outline",
     "passes",
     "pointwise",

@@ -10,7 +10,8 @@ import numpy as np
 
 from sparseboost.kernels.compile import compiled_inside, compiled_sum, compiled_sum_inside
 from sparseboost.kernels.kinds import NO_PENALTY
-from sparseboost.kernels.model_columns import pull, push, spread
+from sparseboost.kernels.lanes import WIDTH, blank, wide
+from sparseboost.kernels.model_columns import examples, pull, push, spread
 from sparseboost.kernels.quadratic import quadratic_row, row_decrease
 from sparseboost.kernels.rows import row_value
 
@@ -96,11 +97,11 @@ def _column(j, free, columns):
     data, indices, where, ones, everyone = columns
     if j == free:
         return ones, everyone
-    return data[where[0, j] : where[1, j]], indices[where[0, j] : where[1, j]]
+    return data[where[0, j] : where[1, j]], examples(indices, where[0, j], where[1, j])
 
 
 @compiled_inside
-def _force(j, free, columns, gram, follows, gradient, pushed, shift, force):
+def _force(j, free, columns, gram, follows, gradient, curve, pushed, shift, force):
     """Slope of the model in one row."""
     k = gradient.shape[1]
     if gram is not None:
@@ -110,7 +111,7 @@ def _force(j, free, columns, gram, follows, gradient, pushed, shift, force):
         for r in range(k):
             force[r] = gradient[j, r]
         x, rows = _column(j, free, columns)
-        pull(x, rows, pushed, force)
+        pull(x, rows, pushed, curve[4], force)
     if follows is not None:
         edge = follows[2]
         for r in range(k):
@@ -123,11 +124,11 @@ def _move(j, free, change, columns, gram, curve, follows, pushed, shift):
     if gram is not None:
         _push_slope(gram, j, change, pushed)
     if columns is not None:
-        weight, _bound, local, pivot, mean, rounded = curve
+        weight, _bound, local, pivot, room, rounded = curve
         x, rows = _column(j, free, columns)
         for r in range(change.size):
             rounded[r] = change[r]
-        push(x, rows, rounded, weight, local, pivot, pushed, mean)
+        push(x, rows, rounded, weight, local, pivot, pushed, room)
     if follows is not None:
         _slope, corner, edge = follows
         for r in range(change.size):
@@ -171,7 +172,7 @@ def _fall(trial, start, columns, gram, follows, gradient, strength, kind, free, 
     for j in range(n):
         if not moved[j]:
             continue
-        _force(j, free, columns, gram, follows, gradient, pushed, shift, force)
+        _force(j, free, columns, gram, follows, gradient, curve, pushed, shift, force)
         for r in range(k):
             fall -= 0.5 * change[j, r] * (force[r] + gradient[j, r])
         if j != free:
@@ -193,7 +194,7 @@ def _sweep(
     old, force, b, rest = scratch[0], scratch[1], scratch[2], scratch[3:]
     if columns is not None:
         data, indices, where, ones, everyone = columns
-        weight, bound, local, pivot, mean, rounded = curve
+        weight, bound, local, pivot, room, rounded = curve
     if follows is not None:
         _slope, corner, edge = follows
     gained = 0.0
@@ -209,7 +210,7 @@ def _sweep(
             if j == free:
                 x, rows = ones, everyone
             else:
-                x, rows = data[where[0, j] : where[1, j]], indices[where[0, j] : where[1, j]]
+                x, rows = data[where[0, j] : where[1, j]], examples(indices, where[0, j], where[1, j])
             for r in range(k):
                 force[r] = gradient[j, r]
             if first:
@@ -217,10 +218,10 @@ def _sweep(
                 if follows is not None:
                     for r in range(k):
                         edge[j, r] = 0.0
-                    pull(x, rows, local, edge[j])
+                    pull(x, rows, local, room, edge[j])
                     for r in range(k):
                         d[r] = max(d[r] - edge[j, r] * edge[j, r] / corner[r], CONSTANT * d[r])
-            pull(x, rows, pushed, force)
+            pull(x, rows, pushed, room, force)
         if follows is not None:
             for r in range(k):
                 force[r] += edge[j, r] * shift[r]
@@ -244,7 +245,7 @@ def _sweep(
         if columns is not None:
             for r in range(k):
                 rounded[r] = old[r]
-            push(x, rows, rounded, weight, local, pivot, pushed, mean)
+            push(x, rows, rounded, weight, local, pivot, pushed, room)
         if follows is not None:
             for r in range(k):
                 shift[r] -= edge[j, r] * old[r] / corner[r]
@@ -329,7 +330,7 @@ def descend(
     The model is given by `columns` and `curve`, or by the Hessian `gram`; the others are None. `columns` are numbers,
     examples (None where all are there) and where each column begins, of shape (n + 1,), or where each begins and where
     it ends, of shape (2, n). `curve` is (weight, local, pivot), where `local`
-    is the curvature per example: (m, k) for sparse columns, (k, m) for dense ones. Where `pivot` is empty it is
+    is the curvature per example: (m, k) for sparse columns, or as `kernels.lanes.wide` makes it, (k, m) for dense ones. Where `pivot` is empty it is
     weighted; pivot −1: probabilities q of softmax, whose curvature is diag(q) − qqᵀ; pivot c: numbers q of the pairs
     (r, c), with Σ_r q_r (e_r − e_c)(e_r − e_c)ᵀ. The `diagonal` of the first sweep over columns is computed here, from
     `local` + `floor`.
@@ -339,21 +340,25 @@ def descend(
     longer than the rows are many.
     """
     full_columns, full_curve = None, None
-    pushed = np.empty(coef.shape[::-1])
+    pushed, other = np.empty(coef.shape[::-1]), np.empty(coef.shape[::-1])
     if columns is not None and curve is not None:
         (data, indices, where), (weight, local, pivot) = columns, curve
         where = where if where.ndim == 2 else np.stack([where[:-1], where[1:]])
-        ones, nobody = np.ones(weight.size if free >= 0 else 0, data.dtype), np.empty(0, np.int32)
-        everyone = nobody if indices is None else np.arange(ones.size, dtype=np.int32)
-        full_columns = data, nobody if indices is None else indices, where, ones, everyone
-        own, many = local.dtype, weight.size if indices is None else 0
+        ones = np.ones(weight.size if free >= 0 else 0, data.dtype)
+        everyone = None if indices is None else np.arange(ones.size, dtype=np.int32)
+        full_columns = data, indices, where, ones, everyone
+        own, k = local.dtype, coef.shape[1]
+        if indices is not None and k > 1 and local.shape[1] % WIDTH:
+            local = wide(local, own)
+        many = weight.size if indices is None else local.shape[1]
         weight, bound = weight.astype(own, copy=False), _bound(weight, local, pivot, indices is None).astype(own)
-        full_curve = weight, bound, local, pivot, np.empty(many, own), np.empty(coef.shape[1], own)
-        pushed = np.empty_like(local)
+        rounded = np.zeros(k if indices is None else many, own)
+        full_curve = weight, bound, local, pivot, np.empty(many, own), rounded
+        pushed, other = blank(local.shape, own), blank(local.shape, own)
     moved = np.empty(coef.shape[1])
     total, done = _sweeps(
         full_columns, gram, None if follows is None else (*follows, np.empty(coef.shape)), gradient, diagonal, strength,
         coef, kind, positive, free, watched, full_curve, floor, most, fraction, enough, extrapolate, early, pushed,
-        np.empty_like(pushed), moved,
+        other, moved,
     )  # fmt: skip
     return total, done, moved

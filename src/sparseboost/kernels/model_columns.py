@@ -1,41 +1,86 @@
 """One column in the quadratic model of a Newton step: what the scores pull it by, and what it pushes them by.
 
-Columns come as in `kernels.sweeps`: numbers `x` and the examples `rows` they belong to, none for a dense column. The
+Columns come as in `kernels.sweeps`: numbers `x` and the examples `rows` they belong to, None for a dense column. The
 curvature `local`, `weight` and `pivot` are those of `kernels.descent.descend`. What is pushed has the digits of
 `local`, and so must everything that makes it: converting many numbers takes longer than multiplying them. Sparse
-numbers are converted one by one as they are met.
+numbers are converted one by one as they are met. With several outputs and sparse columns, `local`, what is pushed and
+the change of a row are as wide as `kernels.lanes.wide` makes them.
+
+`room` is for one number per example of a dense column, or per output, as wide, of a sparse one.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numba.core.types import NoneType
+from numba.extending import overload
 
-from sparseboost.kernels.compile import compiled_inside, compiled_sum_inside
+from sparseboost.kernels.compile import compiled_sum_inside
+from sparseboost.kernels.lanes import (
+    FOUR,
+    MOST,
+    ONE,
+    THREE,
+    TWO,
+    WIDTH,
+    add_times,
+    below,
+    double,
+    load,
+    nearest_end,
+    pick,
+    store,
+    times,
+    total,
+    zeros,
+)
 
 BLOCK = 4096  # examples that are summed in few digits before the sum goes on in double precision
 
 
 @compiled_sum_inside
-def pull(x, rows, pushed, force):
-    """Add Σ_i x_i pushed_i to the force on a row."""
-    k = force.size
-    if rows.size == 0:
-        for r in range(k):
-            for start in range(0, x.size, BLOCK):
-                some, line, part = x[start : start + BLOCK], pushed[r, start : start + BLOCK], pushed.dtype.type(0.0)
-                for i in range(some.size):
-                    part += some[i] * line[i]
-                force[r] += part
-    elif k == 1:
-        total = 0.0
+def _pull_some(x, rows, start, stop, pushed, first, like, room):
+    """Σ_i x_i pushed_i of some outputs and examples."""
+    sums = zeros(pushed, like)
+    for p in range(start, stop):
+        sums = add_times(sums, pushed.dtype.type(x[p]), load(pushed, np.uint32(rows[p]), first, like))
+    store(sums, room, 0, first)
+
+
+@compiled_sum_inside
+def _pull_sparse(x, rows, pushed, room, force):
+    """`pull` of a sparse column."""
+    width = pushed.shape[1]
+    if width == 1:
+        whole = 0.0
         for p in range(x.size):
-            total += pushed.dtype.type(x[p]) * pushed[np.uint32(rows[p]), 0]
-        force[0] += total
-    else:
-        for p in range(x.size):
-            line, one = pushed[np.uint32(rows[p])], pushed.dtype.type(x[p])
-            for r in range(k):
-                force[r] += one * line[r]
+            whole += pushed.dtype.type(x[p]) * pushed[np.uint32(rows[p]), 0]
+        force[0] += whole
+        return
+    for start in range(0, x.size, BLOCK):
+        stop = min(start + BLOCK, x.size)
+        for first in range(0, width, MOST):
+            if first + 4 * WIDTH <= width:
+                _pull_some(x, rows, start, stop, pushed, first, FOUR, room)
+            elif first + 3 * WIDTH == width:
+                _pull_some(x, rows, start, stop, pushed, first, THREE, room)
+            elif first + 2 * WIDTH == width:
+                _pull_some(x, rows, start, stop, pushed, first, TWO, room)
+            else:
+                _pull_some(x, rows, start, stop, pushed, first, ONE, room)
+        for r in range(force.size):
+            force[r] += room[r]
+
+
+@compiled_sum_inside
+def _pull_dense(x, pushed, force):
+    """`pull` of a dense column."""
+    for r in range(force.size):
+        for start in range(0, x.size, BLOCK):
+            some, line, part = x[start : start + BLOCK], pushed[r, start : start + BLOCK], pushed.dtype.type(0.0)
+            for i in range(some.size):
+                part += some[i] * line[i]
+            force[r] += part
 
 
 @compiled_sum_inside
@@ -61,31 +106,27 @@ def _spread_dense(x, bound, local, pivot, floor, d):
 
 @compiled_sum_inside
 def _spread_sparse(x, rows, bound, local, pivot, floor, d):
-    """`spread` of a sparse column."""
+    """`spread` of a sparse column, in double precision because squares may be too small for less."""
     k = d.size
-    for r in range(k):
-        d[r] = 1e-300
-    for p in range(x.size):
-        i = np.uint32(rows[p])
-        square = x[p] * x[p]
-        if pivot.size == 0:
-            for r in range(k):
-                d[r] += square * (local[i, r] + floor)
-        elif pivot[0] < 0:
-            for r in range(k):
-                d[r] += square * bound[i] * (min(local[i, r], 1.0 - local[i, r]) + floor)
-        else:
-            for r in range(k):
-                d[r] += square * bound[i] * (local[i, r] + floor)
-
-
-@compiled_inside
-def spread(x, rows, bound, local, pivot, floor, d):
-    """A diagonal that bounds the row's own block of the Hessian, by the `bound` of every example's."""
-    if rows.size == 0:
-        _spread_dense(x, bound, local, pivot, floor, d)
-    else:
-        _spread_sparse(x, rows, bound, local, pivot, floor, d)
+    if k == 1:
+        d[0] = 1e-300
+        for p in range(x.size):
+            d[0] += x[p] * x[p] * (local[np.uint32(rows[p]), 0] + floor)
+        return
+    for first in range(0, k, WIDTH):
+        sums, whole = double(zeros(local, ONE)), 0.0
+        for p in range(x.size):
+            i = np.uint32(rows[p])
+            size = np.float64(x[p]) * x[p]
+            own = load(local, i, first, ONE)
+            if pivot.size:
+                size *= bound[i]
+                if pivot[0] < 0:
+                    own = nearest_end(own)
+            sums = add_times(sums, size, double(own))
+            whole += size
+        for r in range(first, min(first + WIDTH, k)):
+            d[r] = 1e-300 + whole * floor + pick(sums, r - first)
 
 
 @compiled_sum_inside
@@ -121,41 +162,125 @@ def _push_dense(x, change, weight, local, pivot, pushed, mean):
 
 
 @compiled_sum_inside
+def _push_some(x, rows, change, local, pushed, first, like):
+    """`push` on some outputs that do not depend on each other."""
+    moved = load(change, 0, first, like)
+    for p in range(x.size):
+        i = np.uint32(rows[p])
+        push = times(load(local, i, first, like), moved)
+        store(add_times(load(pushed, i, first, like), local.dtype.type(x[p]), push), pushed, i, first)
+
+
+@compiled_sum_inside
+def _push_classes(x, rows, change, weight, local, pushed, like):
+    """`push` on the classes of softmax, all of them at once."""
+    moved = load(change, 0, 0, like)
+    for p in range(x.size):
+        i = np.uint32(rows[p])
+        own = load(local, i, 0, like)
+        push = times(own, below(moved, total(times(own, moved))))
+        store(add_times(load(pushed, i, 0, like), local.dtype.type(x[p]) * weight[i], push), pushed, i, 0)
+
+
+@compiled_sum_inside
+def _push_many_classes(x, rows, change, weight, local, pushed):
+    """`push` on more classes than can be held at once."""
+    width = pushed.shape[1]
+    for p in range(x.size):
+        i, centre = np.uint32(rows[p]), local.dtype.type(0.0)
+        size = local.dtype.type(x[p]) * weight[i]
+        for first in range(0, width, WIDTH):
+            centre += total(times(load(local, i, first, ONE), load(change, 0, first, ONE)))
+        for first in range(0, width, WIDTH):
+            push = times(load(local, i, first, ONE), below(load(change, 0, first, ONE), centre))
+            store(add_times(load(pushed, i, first, ONE), size, push), pushed, i, first)
+
+
+@compiled_sum_inside
 def _push_sparse(x, rows, change, weight, local, pivot, pushed):
     """`push` of a sparse column. An array cut out for every example would cost more than what is done with it."""
-    k = change.size
-    if k == 1:
+    width = pushed.shape[1]
+    if width == 1:
         for p in range(x.size):
             i = np.uint32(rows[p])
             pushed[i, 0] += local[i, 0] * (local.dtype.type(x[p]) * change[0])
     elif pivot.size == 0:
-        for p in range(x.size):
-            i, one = np.uint32(rows[p]), local.dtype.type(x[p])
-            for r in range(k):
-                pushed[i, r] += local[i, r] * (one * change[r])
-    elif pivot[0] < 0:
-        for p in range(x.size):
-            i = np.uint32(rows[p])
-            centre, size = local.dtype.type(0.0), local.dtype.type(x[p]) * weight[i]
-            for r in range(k):
-                centre += local[i, r] * change[r]
-            for r in range(k):
-                pushed[i, r] += size * local[i, r] * (change[r] - centre)
-    else:
+        for first in range(0, width, MOST):
+            if first + 4 * WIDTH <= width:
+                _push_some(x, rows, change, local, pushed, first, FOUR)
+            elif first + 3 * WIDTH == width:
+                _push_some(x, rows, change, local, pushed, first, THREE)
+            elif first + 2 * WIDTH == width:
+                _push_some(x, rows, change, local, pushed, first, TWO)
+            else:
+                _push_some(x, rows, change, local, pushed, first, ONE)
+    elif pivot[0] >= 0:
         for p in range(x.size):
             i = np.uint32(rows[p])
-            centre, total, size = change[pivot[i]], local.dtype.type(0.0), local.dtype.type(x[p]) * weight[i]
-            for r in range(k):
+            centre, whole, size = change[pivot[i]], local.dtype.type(0.0), local.dtype.type(x[p]) * weight[i]
+            for r in range(width):
                 part = size * local[i, r] * (change[r] - centre)
                 pushed[i, r] += part
-                total += part
-            pushed[i, pivot[i]] -= total
-
-
-@compiled_inside
-def push(x, rows, change, weight, local, pivot, pushed, mean):
-    """Add to `pushed` the curvature times the change of the scores when a row changes."""
-    if rows.size == 0:
-        _push_dense(x, change, weight, local, pivot, pushed, mean)
+                whole += part
+            pushed[i, pivot[i]] -= whole
+    elif width == WIDTH:
+        _push_classes(x, rows, change, weight, local, pushed, ONE)
+    elif width == 2 * WIDTH:
+        _push_classes(x, rows, change, weight, local, pushed, TWO)
+    elif width == 3 * WIDTH:
+        _push_classes(x, rows, change, weight, local, pushed, THREE)
+    elif width == 4 * WIDTH:
+        _push_classes(x, rows, change, weight, local, pushed, FOUR)
     else:
-        _push_sparse(x, rows, change, weight, local, pivot, pushed)
+        _push_many_classes(x, rows, change, weight, local, pushed)
+
+
+# What follows is chosen when code is compiled, and the other kind of column is left out of it.
+
+
+def examples(indices, start, stop):
+    """Examples of a column; None where all are there."""
+
+
+def pull(x, rows, pushed, room, force):
+    """Add Σ_i x_i pushed_i to the force on a row."""
+
+
+def spread(x, rows, bound, local, pivot, floor, d):
+    """A diagonal that bounds the row's own block of the Hessian, by the `bound` of every example's."""
+
+
+def push(x, rows, change, weight, local, pivot, pushed, room):
+    """Add to `pushed` the curvature times the change of the scores when a row changes."""
+
+
+@overload(examples)
+def _examples(indices, start, stop):
+    if isinstance(indices, NoneType):
+        return lambda indices, start, stop: None
+    return lambda indices, start, stop: indices[start:stop]
+
+
+@overload(pull)
+def _pull(x, rows, pushed, room, force):
+    if isinstance(rows, NoneType):
+        return lambda x, rows, pushed, room, force: _pull_dense(x, pushed, force)
+    return lambda x, rows, pushed, room, force: _pull_sparse(x, rows, pushed, room, force)
+
+
+@overload(spread)
+def _spread(x, rows, bound, local, pivot, floor, d):
+    if isinstance(rows, NoneType):
+        return lambda x, rows, bound, local, pivot, floor, d: _spread_dense(x, bound, local, pivot, floor, d)
+    return lambda x, rows, bound, local, pivot, floor, d: _spread_sparse(x, rows, bound, local, pivot, floor, d)
+
+
+@overload(push)
+def _push(x, rows, change, weight, local, pivot, pushed, room):
+    if isinstance(rows, NoneType):
+        return lambda x, rows, change, weight, local, pivot, pushed, room: _push_dense(
+            x, change, weight, local, pivot, pushed, room
+        )
+    return lambda x, rows, change, weight, local, pivot, pushed, room: _push_sparse(
+        x, rows, change, weight, local, pivot, pushed
+    )

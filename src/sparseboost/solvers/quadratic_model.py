@@ -205,15 +205,17 @@ class QuadraticModel:
     def _on_columns(self, alive: Array, gradient: Array, local: Array, coef: Array) -> float:
         problem, free = self.problem, self.problem.fit_intercept
         weight = problem.weight * problem.driving_loss.sharpness
-        curvature: Array = (local if self.pivot.size else weight[:, None] * local).astype(self.digits)
+        curvature = local if self.pivot.size else weight[:, None] * local
         data, indices, where = self.columns.packed(self.digits)
         dense = not self.columns.sparse
         if dense:
-            curvature = np.ascontiguousarray(curvature.T)
+            curvature = np.ascontiguousarray(curvature.T, dtype=self.digits)
+        else:
+            curvature = kernels.lanes.wide(curvature, self.digits)
         patience = np.int8(kernels.descent.PATIENCE)
         follows = None
         if free and not self.pivot.size:  # outputs that do not depend on each other
-            corner = curvature.sum(axis=1 if dense else 0, dtype=np.float64)
+            corner = curvature.sum(axis=1 if dense else 0, dtype=np.float64)[: coef.shape[1]]
             follows = gradient[-1], np.maximum(corner, FLOOR * corner.max() + np.finfo(float).tiny)
         last = -1 if follows is not None or not free else coef.shape[0] - 1
         watched = (alive if last < 0 else np.append(alive, True)) * patience
