@@ -109,9 +109,10 @@ def _spread_sparse(x, rows, bound, local, pivot, floor, d):
     """`spread` of a sparse column, in double precision because squares may be too small for less."""
     k = d.size
     if k == 1:
-        d[0] = 1e-300
+        whole = 1e-300
         for p in range(x.size):
-            d[0] += x[p] * x[p] * (local[np.uint32(rows[p]), 0] + floor)
+            whole += x[p] * x[p] * (local[np.uint32(rows[p]), 0] + floor)
+        d[0] = whole
         return
     for first in range(0, k, WIDTH):
         sums, whole = double(zeros(local, ONE)), 0.0
