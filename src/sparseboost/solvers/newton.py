@@ -137,6 +137,9 @@ class Newton(Corrector):
             promise, gained = aim.promise, max(point.objective - found.objective, 0.0)
             bound += gained
             point, found = found, None  # nobody else holds on to large arrays
+            minor = goal.waiting and gained < MINOR * bound
+            if minor and not slow:  # the search comes next, and sees the gradient of all rows
+                return point, bound, False
             gradient = model.gradient(point.force)
             self._spent, model.spent = self._spent + model.spent, 0.0
             further = self._on_support(problem, point, gradient) if slow else None
@@ -154,7 +157,7 @@ class Newton(Corrector):
                 # below the rounding of the objective only the gap still shows progress, and not every time
                 idle = idle + 1 if lost and gap > 0.9 * least else 0
                 least, stalled, model.blind = min(gap, least), idle >= MOST_IDLE, lost
-            if stalled or gap <= goal.gap or (goal.waiting and gained < MINOR * bound) or monitor.out_of_time:
+            if stalled or gap <= goal.gap or minor or monitor.out_of_time:
                 break
         return point._replace(gradient=gradient), bound, stalled
 
