@@ -22,7 +22,7 @@ PATIENCE = 2  # times that a row may stay zero before its column is not looked a
 
 
 @compiled_sum_inside
-def _push_slope(gram, j, change, slope):
+def _push_slope(gram, factor, j, change, slope):
     """Add what the Hessian makes of the change of a row to the slopes of all rows."""
     n = gram.shape[0]
     coupled = gram.shape[1] > 1 and gram.shape[2] > n
@@ -36,9 +36,9 @@ def _push_slope(gram, j, change, slope):
                 for p in range(n):
                     part[p] += change[r] * some[p]
         else:
-            part = slope[r]
+            part, one = slope[r], change[r] * factor[r]
             for p in range(n):
-                part[p] += change[r] * line[p]
+                part[p] += one * line[p]
 
 
 @compiled_inside
@@ -119,10 +119,10 @@ def _force(j, free, columns, gram, follows, gradient, curve, pushed, shift, forc
 
 
 @compiled_inside
-def _move(j, free, change, columns, gram, curve, follows, pushed, shift):
+def _move(j, free, change, columns, gram, factor, curve, follows, pushed, shift):
     """Let the other rows know that one has changed."""
     if gram is not None:
-        _push_slope(gram, j, change, pushed)
+        _push_slope(gram, factor, j, change, pushed)
     if columns is not None:
         weight, _bound, local, pivot, room, rounded = curve
         x, rows = _column(j, free, columns)
@@ -153,7 +153,7 @@ def _begin(gram, columns, follows, gradient, pushed, shift):
 
 
 @compiled_inside
-def _fall(trial, start, columns, gram, follows, gradient, strength, kind, free, curve, pushed, shift):
+def _fall(trial, start, columns, gram, factor, follows, gradient, strength, kind, free, curve, pushed, shift):
     """How much lower the model is at other weights; `pushed` and `shift` are made for them."""
     n, k = trial.shape
     change, force, moved = np.empty((n, k)), np.empty(k), np.zeros(n, np.bool_)
@@ -163,7 +163,7 @@ def _fall(trial, start, columns, gram, follows, gradient, strength, kind, free, 
             change[j, r] = trial[j, r] - start[j, r]
             moved[j] |= change[j, r] != 0.0
         if moved[j]:
-            _move(j, free, change[j], columns, gram, curve, follows, pushed, shift)
+            _move(j, free, change[j], columns, gram, factor, curve, follows, pushed, shift)
     fall = 0.0
     if follows is not None:  # beyond what the intercept gains alone
         slope, corner, _edge = follows
@@ -182,8 +182,8 @@ def _fall(trial, start, columns, gram, follows, gradient, strength, kind, free, 
 
 @compiled_inside
 def _sweep(
-    first, watched, columns, gram, follows, gradient, diagonal, strength, coef, kind, positive, free, curve, floor,
-    pushed, shift, scratch, order,
+    first, watched, columns, gram, factor, follows, gradient, diagonal, strength, coef, kind, positive, free, curve,
+    floor, pushed, shift, scratch, order,
 ):  # fmt: skip
     """One step of every watched row; how much the model falls.
 
@@ -241,7 +241,7 @@ def _sweep(
         for r in range(k):
             old[r] = row[r] - old[r]
         if gram is not None:
-            _push_slope(gram, j, old, pushed)
+            _push_slope(gram, factor, j, old, pushed)
         if columns is not None:
             for r in range(k):
                 rounded[r] = old[r]
@@ -262,8 +262,8 @@ def _copy(source, target):
 
 @compiled_sum
 def _sweeps(
-    columns, gram, follows, gradient, diagonal, strength, coef, kind, positive, free, watched, curve, floor, most,
-    fraction, enough, extrapolate, early, pushed, other, moved,
+    columns, gram, factor, follows, gradient, diagonal, strength, coef, kind, positive, free, watched, curve, floor,
+    most, fraction, enough, extrapolate, early, pushed, other, moved,
 ):  # fmt: skip
     n, k = coef.shape
     start, trial, past, kept = np.empty((n, k)), np.empty((n, k)), np.empty((DEPTH + 1, n, k)), 0
@@ -274,8 +274,8 @@ def _sweeps(
     _begin(gram, columns, follows, gradient, pushed, shift)
     while done < most:
         gained = _sweep(
-            done == 0, watched, columns, gram, follows, gradient, diagonal, strength, coef, kind, positive, free, curve,
-            floor, pushed, shift, scratch, order,
+            done == 0, watched, columns, gram, factor, follows, gradient, diagonal, strength, coef, kind, positive,
+            free, curve, floor, pushed, shift, scratch, order,
         )  # fmt: skip
         done += 1
         _copy(coef, past[kept])
@@ -283,7 +283,19 @@ def _sweeps(
         if kept > depth:
             if extrapolate and _extrapolate(past[:kept], coef, positive, free, trial):
                 fall = _fall(
-                    trial, start, columns, gram, follows, gradient, strength, kind, free, curve, other, other_shift
+                    trial,
+                    start,
+                    columns,
+                    gram,
+                    factor,
+                    follows,
+                    gradient,
+                    strength,
+                    kind,
+                    free,
+                    curve,
+                    other,
+                    other_shift,
                 )
                 if fall > total + gained:
                     gained = fall - total
@@ -314,7 +326,7 @@ def descend(
     columns: tuple[Array, Array | None, Array] | None, gram: Array | None, gradient: Array, diagonal: Array,
     strength: Array, coef: Array, kind: int, positive: bool, free: int, watched: Array,
     curve: tuple[Array, Array, Array] | None, floor: float, most: int, fraction: float, extrapolate: bool,
-    follows: tuple[Array, Array] | None = None, enough: float = -np.inf, early: int = 0,
+    follows: tuple[Array, Array] | None = None, enough: float = -np.inf, early: int = 0, factor: Array | None = None,
 ) -> tuple[float, int, Array]:  # fmt: skip
     """Sweep over the watched rows until one sweep gains little; return (decrease, sweeps, move of the intercept).
 
@@ -329,15 +341,15 @@ def descend(
 
     The model is given by `columns` and `curve`, or by the Hessian `gram`; the others are None. `columns` are numbers,
     examples (None where all are there) and where each column begins, of shape (n + 1,), or where each begins and where
-    it ends, of shape (2, n). `curve` is (weight, local, pivot), where `local`
-    is the curvature per example: (m, k) for sparse columns, or as `kernels.lanes.wide` makes it, (k, m) for dense ones. Where `pivot` is empty it is
-    weighted; pivot −1: probabilities q of softmax, whose curvature is diag(q) − qqᵀ; pivot c: numbers q of the pairs
+    it ends, of shape (2, n). `curve` is (weight, local, pivot), where `local` is the curvature per example: (m, k) for
+    sparse columns, or as `kernels.lanes.wide` makes it, (k, m) for dense ones. Where `pivot` is empty it is weighted;
+    pivot −1: probabilities q of softmax, whose curvature is diag(q) − qqᵀ; pivot c: numbers q of the pairs
     (r, c), with Σ_r q_r (e_r − e_c)(e_r − e_c)ᵀ. The `diagonal` of the first sweep over columns is computed here, from
     `local` + `floor`.
 
     gram[j, r] belongs to output r of row j: its entries run over the rows l of the same output or, where outputs depend
-    on each other, over those of all outputs s at s·n + l. gram[j, 0] serves all outputs if it is alone, and may be
-    longer than the rows are many.
+    on each other, over those of all outputs s at s·n + l. gram[j, 0] serves all outputs if it is alone, times
+    the `factor` of each, and may be longer than the rows are many.
     """
     full_columns, full_curve = None, None
     pushed, other = np.empty(coef.shape[::-1]), np.empty(coef.shape[::-1])
@@ -355,10 +367,10 @@ def descend(
         rounded = np.zeros(k if indices is None else many, own)
         full_curve = weight, bound, local, pivot, np.empty(many, own), rounded
         pushed, other = blank(local.shape, own), blank(local.shape, own)
-    moved = np.empty(coef.shape[1])
+    moved, factor = np.empty(coef.shape[1]), np.ones(coef.shape[1]) if factor is None else factor
     total, done = _sweeps(
-        full_columns, gram, None if follows is None else (*follows, np.empty(coef.shape)), gradient, diagonal, strength,
-        coef, kind, positive, free, watched, full_curve, floor, most, fraction, enough, extrapolate, early, pushed,
+        full_columns, gram, factor, None if follows is None else (*follows, np.empty(coef.shape)), gradient, diagonal,
+        strength, coef, kind, positive, free, watched, full_curve, floor, most, fraction, enough, extrapolate, early, pushed,
         other, moved,
     )  # fmt: skip
     return total, done, moved

@@ -7,6 +7,8 @@ a tuple, so that it is known when code is compiled.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -19,7 +21,7 @@ MOST = WIDTH * len(FOUR)  # numbers that are held at once
 _FAST = ("contract", "reassoc", "nsz")
 
 
-def wide(values: np.ndarray, dtype: type) -> np.ndarray:
+def wide(values: np.ndarray, dtype: Any) -> np.ndarray:
     """A copy of a matrix whose rows are whole vectors, filled up with zeros, unless they have one number only."""
     m, k = values.shape
     shape = m, 1 if k == 1 else -(-k // WIDTH) * WIDTH
@@ -29,7 +31,7 @@ def wide(values: np.ndarray, dtype: type) -> np.ndarray:
     return out
 
 
-def blank(shape: tuple[int, ...], dtype: type) -> np.ndarray:
+def blank(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Room for a matrix that begins where a line of memory does."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     room = np.empty(size + LINE, np.uint8)
@@ -37,7 +39,7 @@ def blank(shape: tuple[int, ...], dtype: type) -> np.ndarray:
     return room[start : start + size].view(dtype).reshape(shape)
 
 
-class Lanes(types.Type):  # type: ignore[misc]
+class Lanes(types.Type):
     """Some vectors of numbers of one kind."""
 
     def __init__(self, dtype, count):
@@ -46,7 +48,7 @@ class Lanes(types.Type):  # type: ignore[misc]
 
 
 @register_model(Lanes)
-class _Model(models.PrimitiveModel):  # type: ignore[misc]
+class _Model(models.PrimitiveModel):
     def __init__(self, manager, kind):
         number = ir.FloatType() if kind.dtype == types.float32 else ir.DoubleType()
         super().__init__(manager, kind, ir.ArrayType(ir.VectorType(number, WIDTH), kind.count))
@@ -132,7 +134,7 @@ def double(typing, value):
 
 @intrinsic
 def add_times(typing, total, number, value):
-    """total + number · value."""
+    """Give total + number · value."""
 
     def code(context, builder, signature, args):
         some = _parts(builder, args[0])
@@ -145,7 +147,7 @@ def add_times(typing, total, number, value):
 
 @intrinsic
 def times(typing, left, right):
-    """left · right, number by number."""
+    """Multiply number by number."""
 
     def code(context, builder, signature, args):
         pairs = zip(_parts(builder, args[0]), _parts(builder, args[1]), strict=True)
@@ -156,7 +158,7 @@ def times(typing, left, right):
 
 @intrinsic
 def below(typing, value, number):
-    """value − number."""
+    """Give value − number."""
 
     def code(context, builder, signature, args):
         parts = _parts(builder, args[0])

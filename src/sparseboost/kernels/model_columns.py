@@ -12,7 +12,7 @@ the change of a row are as wide as `kernels.lanes.wide` makes them.
 from __future__ import annotations
 
 import numpy as np
-from numba.core.types import NoneType
+from numba.core import types
 from numba.extending import overload
 
 from sparseboost.kernels.compile import compiled_sum_inside
@@ -257,28 +257,28 @@ def push(x, rows, change, weight, local, pivot, pushed, room):
 
 @overload(examples)
 def _examples(indices, start, stop):
-    if isinstance(indices, NoneType):
+    if isinstance(indices, types.NoneType):
         return lambda indices, start, stop: None
     return lambda indices, start, stop: indices[start:stop]
 
 
 @overload(pull)
 def _pull(x, rows, pushed, room, force):
-    if isinstance(rows, NoneType):
+    if isinstance(rows, types.NoneType):
         return lambda x, rows, pushed, room, force: _pull_dense(x, pushed, force)
     return lambda x, rows, pushed, room, force: _pull_sparse(x, rows, pushed, room, force)
 
 
 @overload(spread)
 def _spread(x, rows, bound, local, pivot, floor, d):
-    if isinstance(rows, NoneType):
+    if isinstance(rows, types.NoneType):
         return lambda x, rows, bound, local, pivot, floor, d: _spread_dense(x, bound, local, pivot, floor, d)
     return lambda x, rows, bound, local, pivot, floor, d: _spread_sparse(x, rows, bound, local, pivot, floor, d)
 
 
 @overload(push)
 def _push(x, rows, change, weight, local, pivot, pushed, room):
-    if isinstance(rows, NoneType):
+    if isinstance(rows, types.NoneType):
         return lambda x, rows, change, weight, local, pivot, pushed, room: _push_dense(
             x, change, weight, local, pivot, pushed, room
         )

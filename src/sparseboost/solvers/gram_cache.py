@@ -14,6 +14,7 @@ from sparseboost.solvers.panel import Panel, places
 
 Array = np.ndarray
 STALE = 0.03  # share of an output's curvature that may have changed before everything is computed anew
+STALE_SHARED = 0.3  # the same while one matrix serves all outputs: steps on it cost a fraction of any others
 NEGLIGIBLE = 0.03  # of the mean curvature of a class: examples below it are left out of its part of the Hessian
 SINGLE = 5000  # scores: smaller problems are computed in double precision, so that only rounding depends on the order
 Pairs = list[tuple[int, int, int]]  # outputs r, s and a sign
@@ -63,7 +64,11 @@ class GramCache:
         return places(ensemble.keys, self._keys) >= 0
 
     def hessian(self, problem: Problem, ensemble: Ensemble, alive: Array, local: Array) -> Array:
-        """The Hessian of rows and, if there is one, of the intercept behind them, H[j, r, s, l]."""
+        """The Hessian of rows and, if there is one, of the intercept behind them, H[j, r, s, l].
+
+        Where examples do not differ and outputs do not depend on each other, it is that of one output, to be multiplied
+        by the `factor` of each.
+        """
         self._follow(problem, local)
         place = places(ensemble.keys[alive], self._keys)
         if place.min(initial=0) < 0 or not self._hessian.size:
@@ -75,8 +80,9 @@ class GramCache:
         inner = self._hessian[place]
         out = inner.take(place, axis=3)  # in the order of memory that kernels expect
         shift = self._panel.scales(ensemble, alive)
+        whole = self._factor if problem.driving_loss.multiclass else None
         if shift is None:
-            return out if self._factor is None else out * self._factor[..., None]
+            return out if whole is None else out * whole[..., None]
         scale, centre = shift
         if problem.fit_intercept:
             scale, centre = np.append(scale, 0.0), np.append(centre, 1.0)
@@ -84,7 +90,11 @@ class GramCache:
         out *= scale[:, None, None, None] * scale
         out += edge[..., None] * centre
         out += centre[:, None, None, None] * (scale * self._hessian[0].take(place, axis=2) + corner[..., None] * centre)
-        return out if self._factor is None else out * self._factor[..., None]
+        return out if whole is None else out * whole[..., None]
+
+    def factor(self, k: int) -> Array:
+        """What the Hessian is to be multiplied by, for each of k outputs."""
+        return np.ones(k) if self._factor is None or self._factor.shape[1] > 1 else self._factor[:, 0]
 
     def _follow(self, problem: Problem, local: Array) -> None:
         """Forget everything if it belongs to another problem or to a curvature that is too far away."""
@@ -98,8 +108,10 @@ class GramCache:
             # few examples cost little; and a loss that stands in for another needs what curvature it has
             small = digits(problem) is np.float64
             self._negligible = 0.0 if small or problem.smooth_loss is not None else NEGLIGIBLE
-        elif self._owner[2] == owner[2] and self._local is not None and _close(problem.weight, local, self._local):
-            return
+        elif self._owner[2] == owner[2] and self._local is not None:
+            stale = STALE_SHARED if self._factor is not None and not problem.driving_loss.multiclass else STALE
+            if _close(problem.weight, local, self._local, stale):
+                return
         self.forget()
         self._owner, self._seen, self._origin = owner, ref(local), ref(local)
         self._factor = _factor(problem, local)
@@ -151,8 +163,8 @@ def _factor(problem: Problem, local: Array) -> Array | None:
     return np.diag(local[0]) - np.outer(local[0], local[0]) if loss.multiclass else local[0][:, None]
 
 
-def _close(weight: Array, local: Array, other: Array) -> bool:
-    return local is other or bool(np.all(weight @ np.abs(local - other) <= STALE * (weight @ other)))
+def _close(weight: Array, local: Array, other: Array, stale: float) -> bool:
+    return local is other or bool(np.all(weight @ np.abs(local - other) <= stale * (weight @ other)))
 
 
 def _groups(problem: Problem, local: Array, least: float) -> Iterator[Group]:

@@ -136,17 +136,24 @@ class QuadraticModel:
 
     def _on_hessian(self, ensemble: Ensemble, alive: Array, gradient: Array, local: Array, coef: Array) -> float:
         hessian = self.cache.hessian(self.problem, ensemble, np.flatnonzero(alive), local)
-        rows = np.flatnonzero(alive)
+        rows, factor = np.flatnonzero(alive), self.cache.factor(coef.shape[1])
         slope, follows = gradient[rows], None
         if self.problem.fit_intercept:
-            follows = Following.of(hessian[:-1, ..., -1], hessian[-1, ..., -1], gradient[-1], RIDGE[self.digits])
-            hessian, slope = follows.hessian(hessian[:-1, ..., :-1]), follows.gradient(slope)
-        n, k, h, _ = hessian.shape
-        gram = np.ascontiguousarray(hessian).reshape(n, k, h * n)
+            edge, corner, ridge = hessian[:-1, ..., -1], hessian[-1, ..., -1], RIDGE[self.digits]
+            if self.pivot.size:
+                follows = inner = Following.of(edge, corner, gradient[-1], ridge)
+            else:
+                follows = Following.of(edge * factor[:, None], corner * factor[:, None], gradient[-1], ridge)
+                inner = Following.of(edge, corner, gradient[-1], ridge)
+            hessian, slope = inner.hessian(hessian[:-1, ..., :-1]), follows.gradient(slope)
+        n, g, h, _ = hessian.shape
+        gram = np.ascontiguousarray(hessian).reshape(n, g, h * n)
         part = coef[rows]
+        diagonal = _own_blocks(gram, self.pivot.size > 0)
         promise = self._sweep_gram(
-            gram, slope, _own_blocks(gram, self.pivot.size > 0), self.strength[alive], part, np.ones(rows.size, np.int8)
-        )
+            gram, slope, diagonal if self.pivot.size else _floor(diagonal * factor), self.strength[alive], part,
+            np.ones(rows.size, np.int8), factor,
+        )  # fmt: skip
         if follows is not None:
             coef[-1] += follows.change(part - coef[rows])
             promise += follows.gain
@@ -172,7 +179,7 @@ class QuadraticModel:
         strength, watched = np.zeros(n), np.zeros(n, np.int8)
         strength[place], watched[place] = self.strength[alive], 1
         diagonal = _floor(np.repeat(gram.diagonal(axis1=0, axis2=2).T, k, axis=1))
-        promise = self._sweep_gram(gram, pull, diagonal, strength, inside, watched)
+        promise = self._sweep_gram(gram, pull, diagonal, strength, inside, watched, np.ones(k))
         if follows is not None:
             coef[-1] += follows.change(inside[place] - coef[rows])
             promise += follows.gain
@@ -180,24 +187,25 @@ class QuadraticModel:
         return promise
 
     def _sweep_gram(
-        self, gram: Array, gradient: Array, diagonal: Array, strength: Array, coef: Array, watched: Array
+        self, gram: Array, gradient: Array, diagonal: Array, strength: Array, coef: Array, watched: Array, factor: Array
     ) -> float:
         problem = self.problem
+        entries = gram.size if problem.driving_loss.quadratic else gram.size // gram.shape[1] * factor.size
         ends = problem.driving_loss.quadratic and gram.size >= CHEAP_HESSIAN
         most, fraction = (BLIND_SWEEPS, -1.0) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION)
         promise, start, slope = 0.0, coef.copy(), gradient
         while True:
             gained, done, _ = kernels.descent.descend(
                 None, gram, slope, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
-                -1, watched, None, 0.0, most, fraction, gram.size > TINY_HESSIAN or self.blind, None,
-                self.enough if ends else -np.inf,
+                -1, watched, None, 0.0, most, fraction, entries > TINY_HESSIAN or self.blind, None,
+                self.enough if ends else -np.inf, 0, factor,
             )  # fmt: skip
             promise, most = promise + float(gained), most - done
-            self.spent += done * GRAM_SWEEP * gram.size
+            self.spent += done * GRAM_SWEEP * entries
             if self.blind or most <= 0 or gained <= self.care * promise:
                 return promise
             # the steps before wanted more than they got: go on, but not beyond what the goal needs
-            slope = gradient + _times(gram, coef - start, self.pivot.size > 0)
+            slope = gradient + _times(gram, coef - start, self.pivot.size > 0) * factor
             rows = watched > 0
             if least_gap(problem, coef[rows], slope[rows], strength[rows]) <= self.wanted:
                 return promise
