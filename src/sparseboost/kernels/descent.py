@@ -370,7 +370,7 @@ def descend(
     moved, factor = np.empty(coef.shape[1]), np.ones(coef.shape[1]) if factor is None else factor
     total, done = _sweeps(
         full_columns, gram, factor, None if follows is None else (*follows, np.empty(coef.shape)), gradient, diagonal,
-        strength, coef, kind, positive, free, watched, full_curve, floor, most, fraction, enough, extrapolate, early, pushed,
-        other, moved,
+        strength, coef, kind, positive, free, watched, full_curve, floor, most, fraction, enough, extrapolate, early,
+        pushed, other, moved,
     )  # fmt: skip
     return total, done, moved
