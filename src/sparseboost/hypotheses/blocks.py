@@ -81,7 +81,8 @@ class BlockDictionary(Enumerable):
         exclude: Array | None = None,
         rank: Rank | None = None,
     ) -> Candidates:
-        remembers = self.remembers and above > 0.0
+        # a force on many outputs takes more memory than the data: then nobody keeps it for the next search
+        remembers = self.remembers and above > 0.0 and force.size <= self.entries
         due = self._pricing.due(force, dual_norm, above * self._cost, self) if remembers else None
         if due is not None:
             return self._search_some(due, force, dual_norm, count, above=above, exclude=exclude, rank=rank)

@@ -115,7 +115,7 @@ class GramCache:
         self.forget()
         self._owner, self._seen, self._origin = owner, ref(local), ref(local)
         self._factor = _factor(problem, local)
-        self._local = local if self._factor is None else np.broadcast_to(local[0], local.shape)
+        self._local = local if self._factor is None else np.broadcast_to(local[0].copy(), local.shape)
 
     def _extend(self, problem: Problem, ensemble: Ensemble, new: Array) -> None:
         """Multiply new columns with each other and with those that are known and still active."""

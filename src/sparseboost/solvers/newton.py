@@ -42,6 +42,7 @@ MOST_ADDED = 3  # corrections
 RENT = 2.0  # times what a step on the support costs: as much must have gone into sweeps before one is taken
 BALANCED = 100.0  # times the slope in the intercept: if that is below the gap that is wanted, it hardly adds to it
 WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
+_NOTHING = np.empty((0, 0))
 
 
 class Point(NamedTuple):
@@ -122,8 +123,10 @@ class Newton(Corrector):
         model.enough, model.rough, model.wanted = ENOUGH * goal.gap, goal.waiting, SPARE * goal.gap
         gradient = model.gradient(point.force) if point.gradient is None else point.gradient
         gap, gained, bound, stalled, promise = np.inf, np.inf, 0.0, False, np.inf
+        aim: Aim | None
         least, idle = np.inf, 0
         for _ in range(MOST_STEPS):
+            aim, point = None, point._replace(force=_NOTHING)  # all that large arrays were needed for is done
             aim, old = model.step(point.ensemble, gradient, point.local), self._cache.is_old(point.local)
             point = _bare(point)
             found = _search(problem, point, aim)
@@ -180,8 +183,7 @@ def look(problem: Problem, ensemble: Ensemble, score: Array) -> Point:
 
 def _bare(point: Point) -> Point:
     """The point without its derivatives: where outputs are many, each of them takes more memory than the data."""
-    nothing = np.empty((0, 0))
-    return point._replace(force=nothing, local=nothing)
+    return point._replace(force=_NOTHING, local=_NOTHING)
 
 
 def _dense(problem: Problem) -> bool:
@@ -254,12 +256,12 @@ def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
         fall = -(slope + rise)
         if fall < WORTH_DOUBLING * (value - found.objective) or fall < _bend(problem, found, step, aim.push):
             break
-        step, found = 2.0 * step, _bare(found)
-        further = at(step)
-        if not further.objective < found.objective:
+        lowest, found = found.objective, _bare(found)._replace(score=_NOTHING)  # it makes room
+        further = at(2.0 * step)
+        if not further.objective < lowest:
             del further
-            return look(problem, found.ensemble, found.score)
-        found = further
+            return at(step)
+        step, found = 2.0 * step, further
     return found
 
 
