@@ -212,6 +212,78 @@ def test_one_matrix_serves_all_outputs(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(results[0], -np.linalg.solve(A.T @ A, gradient), atol=1e-6)
 
 
+def test_one_matrix_serves_outputs_with_factors(rng: np.random.Generator) -> None:
+    n, k = 4, 3
+    A, factor = rng.normal(size=(20, n)), rng.uniform(0.5, 2.0, size=k)
+    gram, gradient = A.T @ A, rng.normal(size=(n, k))
+    diagonal = np.diag(gram)[:, None] * factor
+    coef = np.zeros((n, k))
+    kernels.descent.descend(
+        None, np.ascontiguousarray(gram[:, None, :]), gradient, diagonal, np.zeros(n), coef, NoPenalty.kernel, False,
+        -1, np.ones(n, np.int8), None, 0.0, 500, 0.0, True, factor=factor,
+    )  # fmt: skip
+    np.testing.assert_allclose(coef, -np.linalg.solve(gram, gradient) / factor, atol=1e-6)
+
+
+@pytest.mark.parametrize("digits", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [2, 8, 9, 17, 25, 32, 33, 70])
+@pytest.mark.parametrize("coupling", ["none", "softmax", "pairs"])
+def test_sparse_columns_take_the_steps_of_dense_ones(
+    k: int, coupling: str, digits: type, rng: np.random.Generator
+) -> None:
+    """Sparse columns hold outputs in vectors, as many at a time as there are; dense ones hold examples."""
+    m, n = 40, 6
+    X = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.5)
+    local = rng.dirichlet(np.ones(k), size=m) if coupling == "softmax" else rng.uniform(0.1, 0.3, size=(m, k))
+    pivot = np.full(0 if coupling == "none" else m, -1)
+    if coupling == "pairs":
+        pivot = rng.integers(k, size=m)
+    weight, gradient = rng.uniform(0.5, 1.5, size=m) / m, rng.normal(size=(n, k))
+    if coupling != "none":
+        gradient -= gradient.mean(axis=1, keepdims=True)
+    found, A = [], sp.csc_array(X)
+    flat = np.asfortranarray(X, dtype=digits).ravel(order="F")
+    for columns, curvature in (
+        ((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int64)), local),
+        ((flat, None, m * np.arange(n + 1)), local.T),
+    ):
+        coef, diagonal = np.zeros((n, k)), np.empty((n, k))
+        gained, _, _ = kernels.descent.descend(
+            columns, None, gradient, diagonal, np.full(n, 0.1), coef, PENALTIES[0].kernel, False, -1,
+            np.full(n, 2, np.int8), (weight, np.ascontiguousarray(curvature, dtype=digits), pivot), 1e-12, 7, -1.0, True,
+        )  # fmt: skip
+        found.append((coef, diagonal, gained))
+    rough = 2e-4 if digits is np.float32 else 1e-10
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=rough)
+    np.testing.assert_allclose(found[0][0], found[1][0], atol=rough * np.abs(found[1][0]).max())
+    assert found[0][2] == pytest.approx(found[1][2], rel=rough)
+    assert np.any(found[0][0] != 0.0)
+
+
+def test_sums_over_long_sparse_columns_keep_their_digits(rng: np.random.Generator) -> None:
+    """Sums in single precision are short ones."""
+    m, k = 20_000, 3
+    columns = (np.ones(m), np.arange(m, dtype=np.int32), np.array([0, m], np.int64))
+    coef, gradient = np.zeros((1, k)), np.full((1, k), -1.0)
+    local = np.full((m, k), 1.0 / m, np.float32)
+    kernels.descent.descend(
+        columns, None, gradient, np.empty((1, k)), np.zeros(1), coef, NoPenalty.kernel, False, -1,
+        np.full(1, 2, np.int8), (np.ones(m), local, np.empty(0, int)), 0.0, 2, -1.0, False,
+    )  # fmt: skip
+    np.testing.assert_allclose(coef, 1.0, rtol=1e-5)
+
+
+def test_wide_matrices_are_filled_up_with_zeros(rng: np.random.Generator) -> None:
+    lanes = kernels.lanes
+    for k, width in ((1, 1), (2, 8), (8, 8), (9, 16), (20, 24)):
+        values = rng.normal(size=(5, k))
+        found = lanes.wide(values, np.float32)
+        assert found.shape == (5, width)
+        assert found.ctypes.data % lanes.LINE == 0
+        np.testing.assert_array_equal(found[:, :k], values.astype(np.float32))
+        assert not np.any(found[:, k:])
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_inner_products(sparse: bool, rng: np.random.Generator) -> None:
     X = rng.normal(size=(25, 6)) * (rng.random((25, 6)) < 0.5)

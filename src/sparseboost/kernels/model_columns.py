@@ -35,7 +35,9 @@ from sparseboost.kernels.lanes import (
     zeros,
 )
 
-BLOCK = 4096  # examples that are summed in few digits before the sum goes on in double precision
+# examples that are summed in few digits before the sum goes on in double precision: those of dense columns go into many
+# sums at a time, those of sparse ones into a single one
+BLOCK, SPARSE_BLOCK = 4096, 256
 
 
 @compiled_sum_inside
@@ -57,8 +59,8 @@ def _pull_sparse(x, rows, pushed, room, force):
             whole += pushed.dtype.type(x[p]) * pushed[np.uint32(rows[p]), 0]
         force[0] += whole
         return
-    for start in range(0, x.size, BLOCK):
-        stop = min(start + BLOCK, x.size)
+    for start in range(0, x.size, SPARSE_BLOCK):
+        stop = min(start + SPARSE_BLOCK, x.size)
         for first in range(0, width, MOST):
             if first + 4 * WIDTH <= width:
                 _pull_some(x, rows, start, stop, pushed, first, FOUR, room)
