@@ -250,7 +250,8 @@ def test_sparse_columns_take_the_steps_of_dense_ones(
         coef, diagonal = np.zeros((n, k)), np.empty((n, k))
         gained, _, _ = kernels.descent.descend(
             columns, None, gradient, diagonal, np.full(n, 0.1), coef, PENALTIES[0].kernel, False, -1,
-            np.full(n, 2, np.int8), (weight, np.ascontiguousarray(curvature, dtype=digits), pivot), 1e-12, 7, -1.0, True,
+            np.full(n, 2, np.int8), (weight, np.ascontiguousarray(curvature, dtype=digits), pivot), 1e-12, 7, -1.0,
+            True,
         )  # fmt: skip
         found.append((coef, diagonal, gained))
     rough = 2e-4 if digits is np.float32 else 1e-10
