@@ -46,3 +46,13 @@ def test_what_is_not_looked_at_stays_below_the_level(
         assert truth.violation <= found.violation * (1 + 1e-12)
         assert found.violation <= max(truth.violation, level) * (1 + 1e-9)
     assert any(size < 700 for size in looks), "some searches were spared"
+
+
+def test_a_force_larger_than_the_data_is_not_kept(rng: np.random.Generator) -> None:
+    X = sp.csc_array(np.where(rng.random((40, 1500)) < 0.02, 1.0, 0.0))
+    for k, kept in ((3, True), (40, False)):
+        dictionary, force = Features().bind(X), rng.normal(size=(40, k))
+        for _ in range(2):
+            found = dictionary.search(force, L1L2().dual_norm, 5, above=1e-3)
+            assert (dictionary._pricing._force.size > 0) == kept
+        np.testing.assert_array_equal(found.keys, np.argsort(-L1L2().dual_norm(X.T @ force), kind="stable")[:5])

@@ -262,6 +262,70 @@ def test_while_others_wait_columns_are_swept_unless_that_takes_long(
     assert problem.restricted_gap(fine.ensemble, fine.score) <= 1e-9
 
 
+# -- steps ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_one_matrix_for_all_outputs_gives_the_step_of_one_for_each(free: bool) -> None:
+    problem = random_problem(LossCase(Logistic(), 3, "signs"), L1L2(), 3, m=60, n=6)
+    problem = replace(problem, fit_intercept=free)
+    ensemble = full_ensemble(problem)
+    ensemble = replace(ensemble, coef=np.zeros_like(ensemble.coef))
+    point = newton_module.look(problem, ensemble, ensemble.score())
+    alike = np.repeat(np.array([[0.25, 0.1, 0.2]]), 60, axis=0)
+    nearly = alike.copy()
+    nearly[0] *= 1.0 + 1e-12
+    assert gram_cache.uniform(alike)
+    assert not gram_cache.uniform(nearly)
+    aims = []
+    for local in (alike, nearly):
+        model = module.QuadraticModel(problem, ensemble, gram_cache.GramCache(), ConstantGram())
+        aims.append(model.step(ensemble, model.gradient(point.force), local))
+    assert np.any(aims[0].coef != 0.0)
+    np.testing.assert_allclose(aims[0].coef, aims[1].coef, atol=1e-7 * np.abs(aims[1].coef).max())
+    np.testing.assert_allclose(aims[0].intercept, aims[1].intercept, atol=1e-7)
+    assert aims[0].promise == pytest.approx(aims[1].promise, rel=1e-7)
+
+
+@pytest.mark.parametrize("case", SMOOTH, ids=name)
+def test_a_bend_is_half_of_what_the_curvature_adds_to_the_tangent(case: LossCase) -> None:
+    problem = random_problem(case, L1(), 5, m=40, n=4)
+    rng, loss, small = np.random.default_rng(0), problem.driving_loss, 1e-3
+    score, push = 0.1 * rng.normal(size=(40, problem.n_outputs)), rng.normal(size=(40, problem.n_outputs))
+    if loss.model(problem.y, problem.weight, score)[2] is None:
+        pytest.skip("no curvature")
+    point = newton_module.look(problem, full_ensemble(problem), score)
+    bend = newton_module._bend(problem, point, small, push)
+    if loss.multiclass:
+        assert bend == 0.0
+        return
+    low, high = (problem.mean_loss(loss, score + t * push) for t in (-small, small))
+    rise = 0.5 * (low + high) - problem.mean_loss(loss, score)
+    if loss.quadratic or isinstance(loss, Logistic):  # others have curvatures that are bounds, or kinks in between
+        assert 2.0 * bend == pytest.approx(rise, rel=1e-3)
+
+
+@pytest.mark.parametrize(("share", "doubles"), [(1.0 / 1.2, False), (0.3, True)])
+def test_steps_are_doubled_where_that_can_help(share: float, doubles: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 1))
+    y = np.sign(0.3 * x + rng.normal(size=(200, 1)))
+    problem = Problem(Logistic(), NoPenalty(), 0.0, Features().bind(x), y, np.full(200, 1.0 / 200), False)
+    best = minimize(problem, Boosting(Newton()), tol=1e-10).ensemble
+    empty = replace(best, coef=np.zeros((1, 1)))
+    looks = []
+    look = newton_module.look
+    monkeypatch.setattr(newton_module, "look", lambda *given: looks.append(1) or look(*given))
+    coef = share * best.coef
+    aim = Aim(coef, best.intercept, x @ coef, 1e-6)
+    found = newton_module._search(problem, look(problem, empty, np.zeros((200, 1))), aim)
+    assert (len(looks) > 1) == doubles
+    np.testing.assert_allclose(found.score, x @ found.ensemble.coef, atol=1e-12)
+    ahead = problem.driving_objective(found.ensemble, found.score)
+    assert (ahead < problem.driving_objective(replace(best, coef=coef), x @ coef)) == doubles
+    assert ahead == pytest.approx(found.objective)
+
+
 # -- how much a round takes in, and how far it goes ---------------------------------------------------------------
 
 
