@@ -270,7 +270,7 @@ def test_one_matrix_for_all_outputs_gives_the_step_of_one_for_each(free: bool) -
     problem = random_problem(LossCase(Logistic(), 3, "signs"), L1L2(), 3, m=60, n=6)
     problem = replace(problem, fit_intercept=free)
     ensemble = full_ensemble(problem)
-    ensemble = replace(ensemble, coef=np.zeros_like(ensemble.coef))
+    ensemble = replace(ensemble, coef=np.zeros_like(ensemble.coef), intercept=ensemble.intercept + 0.3 * free)
     point = newton_module.look(problem, ensemble, ensemble.score())
     alike = np.repeat(np.array([[0.25, 0.1, 0.2]]), 60, axis=0)
     nearly = alike.copy()
@@ -305,8 +305,12 @@ def test_a_bend_is_half_of_what_the_curvature_adds_to_the_tangent(case: LossCase
         assert 2.0 * bend == pytest.approx(rise, rel=1e-3)
 
 
-@pytest.mark.parametrize(("share", "doubles"), [(1.0 / 1.2, False), (0.3, True)])
-def test_steps_are_doubled_where_that_can_help(share: float, doubles: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("share", "tries", "doubles"), [(1.0 / 1.2, False, False), (1.0 / 1.4, True, False), (0.3, True, True)]
+)
+def test_steps_are_doubled_where_that_can_help(
+    share: float, tries: bool, doubles: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 1))
     y = np.sign(0.3 * x + rng.normal(size=(200, 1)))
@@ -319,7 +323,7 @@ def test_steps_are_doubled_where_that_can_help(share: float, doubles: bool, monk
     coef = share * best.coef
     aim = Aim(coef, best.intercept, x @ coef, 1e-6)
     found = newton_module._search(problem, look(problem, empty, np.zeros((200, 1))), aim)
-    assert (len(looks) > 1) == doubles
+    assert (len(looks) > 1) == tries
     np.testing.assert_allclose(found.score, x @ found.ensemble.coef, atol=1e-12)
     ahead = problem.driving_objective(found.ensemble, found.score)
     assert (ahead < problem.driving_objective(replace(best, coef=coef), x @ coef)) == doubles
