@@ -324,6 +324,7 @@ def test_steps_are_doubled_where_that_can_help(
     aim = Aim(coef, best.intercept, x @ coef, 1e-6)
     found = newton_module._search(problem, look(problem, empty, np.zeros((200, 1))), aim)
     assert (len(looks) > 1) == tries
+    assert np.array_equal(found.ensemble.coef, coef) == (not doubles)
     np.testing.assert_allclose(found.score, x @ found.ensemble.coef, atol=1e-12)
     ahead = problem.driving_objective(found.ensemble, found.score)
     assert (ahead < problem.driving_objective(replace(best, coef=coef), x @ coef)) == doubles
