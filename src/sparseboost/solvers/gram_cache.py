@@ -61,6 +61,8 @@ class GramCache:
         if not self._keys.size:
             return np.zeros(ensemble.size, dtype=bool)
         self._follow(problem, local)
+        if not self._keys.size:  # nobody may ask for products, and the curvature may be larger than the data
+            self.forget()
         return places(ensemble.keys, self._keys) >= 0
 
     def hessian(self, problem: Problem, ensemble: Ensemble, alive: Array, local: Array) -> Array:
@@ -160,7 +162,7 @@ def _factor(problem: Problem, local: Array) -> Array | None:
     loss = problem.driving_loss
     if not uniform(local) or (loss.multiclass and loss.pivot(problem.y[:1])[0] >= 0):
         return None
-    return np.diag(local[0]) - np.outer(local[0], local[0]) if loss.multiclass else local[0][:, None]
+    return np.diag(local[0]) - np.outer(local[0], local[0]) if loss.multiclass else local[0][:, None].copy()
 
 
 def _close(weight: Array, local: Array, other: Array, stale: float) -> bool:

@@ -126,7 +126,7 @@ class Newton(Corrector):
         aim: Aim | None
         least, idle = np.inf, 0
         for _ in range(MOST_STEPS):
-            aim, point = None, point._replace(force=_NOTHING)  # all that large arrays were needed for is done
+            point = point._replace(force=_NOTHING)  # what large arrays were needed for is done
             aim, old = model.step(point.ensemble, gradient, point.local), self._cache.is_old(point.local)
             point = _bare(point)
             found = _search(problem, point, aim)
@@ -137,7 +137,7 @@ class Newton(Corrector):
                 self._cache.sharpen()
                 continue
             slow, true = aim.promise > SLOW * promise, gained >= KEPT * promise
-            promise, gained = aim.promise, max(point.objective - found.objective, 0.0)
+            promise, gained, aim = aim.promise, max(point.objective - found.objective, 0.0), None
             bound += gained
             point, found = found, None  # nobody else holds on to large arrays
             minor = goal.waiting and gained < MINOR * bound
