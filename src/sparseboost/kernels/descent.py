@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparseboost.kernels.anderson import combine_past
 from sparseboost.kernels.compile import compiled_inside, compiled_sum, compiled_sum_inside
 from sparseboost.kernels.kinds import NO_PENALTY
 from sparseboost.kernels.lanes import WIDTH, blank, wide
@@ -39,52 +40,6 @@ def _push_slope(gram, factor, j, change, slope):
             part, one = slope[r], change[r] * factor[r]
             for p in range(n):
                 part[p] += one * line[p]
-
-
-@compiled_inside
-def _extrapolate(past, coef, positive, free, trial):
-    """Anderson: the affine combination of past weights whose last changes cancel best; rows that are zero stay so."""
-    last, n, k = past.shape[0] - 1, coef.shape[0], coef.shape[1]
-    system, share = np.zeros((last, last)), np.ones(last)
-    for a in range(last):
-        for b in range(a + 1):
-            total = 0.0
-            for j in range(n):
-                for r in range(k):
-                    total += (past[a + 1, j, r] - past[a, j, r]) * (past[b + 1, j, r] - past[b, j, r])
-            system[a, b] = total
-            system[b, a] = total
-    ridge, whole = 0.0, 0.0
-    for a in range(last):
-        ridge += 1e-12 * system[a, a]
-    for a in range(last):  # elimination without pivots: the matrix is positive definite
-        system[a, a] += ridge
-        if not system[a, a] > 0.0:
-            return False
-        for b in range(a + 1, last):
-            factor = system[b, a] / system[a, a]
-            for c in range(a, last):
-                system[b, c] -= factor * system[a, c]
-            share[b] -= factor * share[a]
-    for a in range(last - 1, -1, -1):
-        for b in range(a + 1, last):
-            share[a] -= system[a, b] * share[b]
-        share[a] /= system[a, a]
-        whole += share[a]
-    if not abs(whole) > 0.0:
-        return False
-    for j in range(n):
-        empty = True
-        for r in range(k):
-            empty = empty and coef[j, r] == 0.0
-        for r in range(k):
-            total = 0.0
-            for a in range(last):
-                total += share[a] * past[a + 1, j, r]
-            trial[j, r] = 0.0 if empty else total / whole
-            if positive and j != free:
-                trial[j, r] = max(trial[j, r], 0.0)
-    return True
 
 
 # In what follows either `gram` or `columns` and `curve` are None, and the code for it is not compiled; the same holds
@@ -281,22 +236,11 @@ def _sweeps(
         _copy(coef, past[kept])
         kept += 1
         if kept > depth:
-            if extrapolate and _extrapolate(past[:kept], coef, positive, free, trial):
+            if extrapolate and combine_past(past[:kept], coef, positive, free, trial):
                 fall = _fall(
-                    trial,
-                    start,
-                    columns,
-                    gram,
-                    factor,
-                    follows,
-                    gradient,
-                    strength,
-                    kind,
-                    free,
-                    curve,
-                    other,
+                    trial, start, columns, gram, factor, follows, gradient, strength, kind, free, curve, other,
                     other_shift,
-                )
+                )  # fmt: skip
                 if fall > total + gained:
                     gained = fall - total
                     _copy(trial, coef)

@@ -140,11 +140,11 @@ class Newton(Corrector):
             promise, gained, aim = aim.promise, max(point.objective - found.objective, 0.0), None
             bound += gained
             point, found = found, None  # nobody else holds on to large arrays
+            self._spent, model.spent = self._spent + model.spent, 0.0
             minor = goal.waiting and gained < MINOR * bound
             if minor and not slow:  # the search comes next, and sees the gradient of all rows
                 return point, bound, False
             gradient = model.gradient(point.force)
-            self._spent, model.spent = self._spent + model.spent, 0.0
             further = self._on_support(problem, point, gradient) if slow else None
             if further is not None:
                 bound += max(point.objective - further.objective, 0.0)
@@ -256,12 +256,13 @@ def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
         fall = -(slope + rise)
         if fall < WORTH_DOUBLING * (value - found.objective) or fall < _bend(problem, found, step, aim.push):
             break
-        lowest, found = found.objective, _bare(found)._replace(score=_NOTHING)  # it makes room
-        further = at(2.0 * step)
-        if not further.objective < lowest:
-            del further
+        lowest = found.objective
+        del found  # it makes room
+        found = at(2.0 * step)
+        if not found.objective < lowest:
+            del found
             return at(step)
-        step, found = 2.0 * step, further
+        step *= 2.0
     return found
 
 
