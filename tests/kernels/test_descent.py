@@ -50,11 +50,14 @@ class Model:
 
     def descend(self, columns: Any, gram: Array | None, diagonal: Array, curve: Any) -> tuple[Array, float]:
         coef = np.zeros(self.gradient.shape)
-        gained, sweeps, _ = kernels.descent.descend(
+        gained, sweeps, _, slope = kernels.descent.descend(
             columns, gram, self.gradient, diagonal, self.strength, coef, self.penalty.kernel, self.penalty.positive,
             coef.shape[0] - 1 if self.free else -1, np.full(coef.shape[0], 2, np.int8), curve, 0.0, 400, 0.0, True,
         )  # fmt: skip
         assert 1 <= sweeps <= 400
+        if gram is not None:
+            expected = self.gradient + np.einsum("jrsl,ls->jr", self.hessian, coef)
+            np.testing.assert_allclose(slope, expected, atol=1e-10)
         return coef, gained
 
     def on_columns(self) -> tuple[Array, float]:
@@ -67,7 +70,7 @@ class Model:
             return self.descend(columns, None, np.empty(self.gradient.shape), curve)
         n, k = self.gradient.shape  # the intercept is no row: it follows
         coef, corner = np.zeros((n, k)), np.einsum("rr->r", self.hessian[-1, :, :, -1])
-        gained, _, coef[-1] = kernels.descent.descend(
+        gained, _, coef[-1], _ = kernels.descent.descend(
             columns, None, self.gradient[:-1], np.empty((n - 1, k)), self.strength, coef[:-1], self.penalty.kernel,
             self.penalty.positive, -1, np.full(n - 1, 2, np.int8), curve, 0.0, 400, 0.0, True,
             (self.gradient[-1], corner),
@@ -160,7 +163,7 @@ def test_sweeps_end_when_one_gains_no_more_than_what_is_enough(rng: np.random.Ge
     watched, diagonal = np.ones(n, np.int8), gram[:, 0].diagonal()[:, None].copy()
 
     def sweep(most: int, enough: float) -> tuple[float, int]:
-        gained, done, _ = kernels.descent.descend(
+        gained, done, *_ = kernels.descent.descend(
             None, gram, gradient, diagonal, np.zeros(n), np.zeros((n, 1)), NoPenalty.kernel, False, -1, watched, None,
             0.0, most, 0.0, False, None, enough,
         )  # fmt: skip
@@ -180,7 +183,7 @@ def test_few_sweeps_jump_already_and_nothing_is_enough_before(rng: np.random.Gen
     watched, diagonal = np.ones(n, np.int8), gram[:, 0].diagonal()[:, None].copy()
 
     def sweep(most: int, enough: float, early: int) -> tuple[float, int]:
-        gained, done, _ = kernels.descent.descend(
+        gained, done, *_ = kernels.descent.descend(
             None, gram, gradient, diagonal, np.zeros(n), np.zeros((n, 1)), NoPenalty.kernel, False, -1, watched, None,
             0.0, most, 0.0, True, None, enough, early,
         )  # fmt: skip
@@ -248,7 +251,7 @@ def test_sparse_columns_take_the_steps_of_dense_ones(
         ((flat, None, m * np.arange(n + 1)), local.T),
     ):
         coef, diagonal = np.zeros((n, k)), np.empty((n, k))
-        gained, _, _ = kernels.descent.descend(
+        gained, *_ = kernels.descent.descend(
             columns, None, gradient, diagonal, np.full(n, 0.1), coef, PENALTIES[0].kernel, False, -1,
             np.full(n, 2, np.int8), (weight, np.ascontiguousarray(curvature, dtype=digits), pivot), 1e-12, 7, -1.0,
             True,

@@ -47,9 +47,11 @@ def test_sums_are_those_of_numpy(m, k, rng):
     lines = rng.integers(-32767, 32768, size=(9, m)).astype(np.int16)
     forces = rng.normal(size=(k, m)).astype(np.float32)
     keys, out = np.array([8, 0, 3, 3, 5]), np.full((5, k), np.nan)
-    kernels.outline.correlate(lines, keys, forces, out)
-    exact = lines[keys].astype(float) @ forces.T.astype(float)
-    length = np.linalg.norm(lines[keys].astype(float), axis=1)[:, None] * np.linalg.norm(forces.astype(float), axis=1)
+    scale, centre, totals = *rng.normal(size=(2, 9)), rng.normal(size=k)
+    kernels.outline.correlate(lines, scale, centre, keys, forces, totals, out)
+    exact = (lines[keys] * scale[keys, None]) @ forces.T.astype(float) + np.outer(centre[keys], totals)
+    drawn = np.abs(scale[keys]) * np.linalg.norm(lines[keys].astype(float), axis=1)
+    length = np.outer(drawn, np.linalg.norm(forces.astype(float), axis=1))
     assert np.all(np.abs(out - exact) <= kernels.outline.ROUNDING * length)
 
 

@@ -389,22 +389,6 @@ def test_nobody_waits_where_all_have_entered(n: int, monkeypatch: pytest.MonkeyP
     assert goals[0].waiting == (n == 300)
 
 
-@pytest.mark.parametrize("coupled", [False, True])
-def test_a_change_of_rows_moves_their_slopes_by_the_hessian(coupled: bool, rng: np.random.Generator) -> None:
-    n, k = 5, 3
-    hessian = rng.normal(size=(n, k, k if coupled else 1, n))
-    change = rng.normal(size=(n, k))
-    if coupled:
-        expected = np.einsum("jrsl,ls->jr", hessian, change)
-    else:
-        expected = np.einsum("jrl,lr->jr", hessian[:, :, 0], change)
-    gram = hessian.reshape(n, k, -1)
-    np.testing.assert_allclose(module._times(gram, change, coupled), expected, rtol=1e-12)
-    roomy = np.concatenate([hessian[:, :1, 0], np.full((n, 1, n * k - n), np.nan)], axis=2)  # one for all outputs
-    expected = np.einsum("jl,lr->jr", hessian[:, 0, 0], change)
-    np.testing.assert_allclose(module._times(roomy, change, False), expected, rtol=1e-12)
-
-
 @pytest.mark.parametrize("case", SMOOTH, ids=name)
 def test_sweeps_on_a_hessian_end_when_the_rows_are_good_enough(
     case: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch

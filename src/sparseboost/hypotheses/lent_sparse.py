@@ -59,10 +59,11 @@ class LentSparse(Columns):
     @cached_property
     def matrix(self) -> Any:
         """The columns as a matrix of their own."""
-        return sp.csc_array(self.source[:, self.keys])
+        return self.some(slice(None))
 
-    def some(self, places: Array) -> Any:
-        return sp.csc_array(self.source[:, self.keys[places]])
+    def some(self, places: Any) -> Any:
+        found = self.source[:, self.keys[places]]
+        return found if isinstance(found, sp.csc_array) else sp.csc_array(found)
 
     def packed(self, dtype: type) -> tuple[Array, Array, Array]:
         return self.source.data, self.source.indices, self._where

@@ -45,16 +45,15 @@ class Outline:
         every, k = np.hstack(forces), forces[0].shape[1]
         size = float(np.abs(every).max(initial=0.0)) or 1.0  # single precision has few exponents
         rows = every.T if every.shape[1] == 1 else kernels.passes.rows_of(every)
+        totals, scale = rows.sum(axis=1), size * self._scale
         rows = (rows / size).astype(np.float32)
         sums = np.empty((keys.size, len(rows)))
 
         def some(part: slice) -> None:
-            kernels.outline.correlate(self._lines, keys[part], rows, sums[part])
+            kernels.outline.correlate(self._lines, scale, self._centre, keys[part], rows, totals, sums[part])
 
         share(some, keys.size)
-        sums *= (size * self._scale[keys])[:, None]
-        sums = sums[:, : every.shape[1]] + self._centre[keys, None] * every.sum(axis=0)
-        norms = dual_norm(sums.reshape(-1, k)).reshape(-1, len(forces))
+        norms = dual_norm(sums[:, : every.shape[1]].reshape(-1, k)).reshape(-1, len(forces))
         lengths = np.sqrt(np.square(every).sum(axis=0)).reshape(-1, k)
         error = self._error[keys]
         return [norm + length * error for norm, length in zip(norms.T, dual_norm(-lengths), strict=True)]

@@ -6,6 +6,8 @@ sums over examples may be in single precision: the model is an approximation, an
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sparseboost.kernels.anderson import combine_past
@@ -218,7 +220,7 @@ def _copy(source, target):
 @compiled_sum
 def _sweeps(
     columns, gram, factor, follows, gradient, diagonal, strength, coef, kind, positive, free, watched, curve, floor,
-    most, fraction, enough, extrapolate, early, pushed, other, moved,
+    most, fraction, enough, extrapolate, early, pushed, other, moved, slope,
 ):  # fmt: skip
     n, k = coef.shape
     start, trial, past, kept = np.empty((n, k)), np.empty((n, k)), np.empty((DEPTH + 1, n, k)), 0
@@ -253,6 +255,10 @@ def _sweeps(
             break
     for r in range(k):
         moved[r] = shift[r]
+    if gram is not None:
+        for j in range(n):
+            for r in range(k):
+                slope[j, r] = pushed[r, j]
     return total, done
 
 
@@ -266,13 +272,22 @@ def _bound(weight: Array, local: Array, pivot: Array, dense: bool) -> Array:
     return weight * np.maximum(1.0, 2.0 * local.max(axis=0 if dense else 1))
 
 
+class Descent(NamedTuple):
+    """Decrease of the model, sweeps, move of an intercept that follows; with a Hessian, also the slope of every row."""
+
+    gained: float
+    sweeps: int
+    moved: Array
+    slope: Array
+
+
 def descend(
     columns: tuple[Array, Array | None, Array] | None, gram: Array | None, gradient: Array, diagonal: Array,
     strength: Array, coef: Array, kind: int, positive: bool, free: int, watched: Array,
     curve: tuple[Array, Array, Array] | None, floor: float, most: int, fraction: float, extrapolate: bool,
     follows: tuple[Array, Array] | None = None, enough: float = -np.inf, early: int = 0, factor: Array | None = None,
-) -> tuple[float, int, Array]:  # fmt: skip
-    """Sweep over the watched rows until one sweep gains little; return (decrease, sweeps, move of the intercept).
+) -> Descent:  # fmt: skip
+    """Sweep over the watched rows until one sweep gains little.
 
     Little is a `fraction` of all gains so far, or what is `enough`; if the fraction is negative, nothing is. With
     `early` > 0 the first extrapolation combines that many sweeps, and before it nothing is enough.
@@ -311,10 +326,11 @@ def descend(
         rounded = np.zeros(k if indices is None else many, own)
         full_curve = weight, bound, local, pivot, np.empty(many, own), rounded
         pushed, other = blank(local.shape, own), blank(local.shape, own)
+    slope = np.empty(coef.shape if columns is None else (0, 0))
     moved, factor = np.empty(coef.shape[1]), np.ones(coef.shape[1]) if factor is None else factor
     total, done = _sweeps(
         full_columns, gram, factor, None if follows is None else (*follows, np.empty(coef.shape)), gradient, diagonal,
         strength, coef, kind, positive, free, watched, full_curve, floor, most, fraction, enough, extrapolate, early,
-        pushed, other, moved,
+        pushed, other, moved, slope,
     )  # fmt: skip
-    return total, done, moved
+    return Descent(float(total), done, moved, slope)

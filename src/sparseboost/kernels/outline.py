@@ -59,12 +59,15 @@ def _alone(x, force):
 
 
 @compiled_sum
-def correlate(lines, keys, forces, out):
-    """out[c, r] = Σ_i lines[j, i] forces[r, i], j = keys[c], for one force or a multiple of TOGETHER."""
+def correlate(lines, scale, centre, keys, forces, totals, out):
+    """out[c, r] = scale_j Σ_i lines[j, i] forces[r, i] + centre_j totals_r, j = keys[c].
+
+    For one force or a multiple of TOGETHER; totals_r is Σ_i forces[r, i].
+    """
     m, k, n, none = lines.shape[1], forces.shape[0], keys.size, np.float32(0.0)
     if k == 1:
         for c in range(n):
-            out[c, 0] = _alone(lines[keys[c]], forces[0])
+            out[c, 0] = scale[keys[c]] * _alone(lines[keys[c]], forces[0]) + centre[keys[c]] * totals[0]
         return
     out[:] = 0.0
     half = (n + 1) // 2
@@ -98,3 +101,7 @@ def correlate(lines, keys, forces, out):
                         out[other, r + 1] += yb
                         out[other, r + 2] += yc
                         out[other, r + 3] += yd
+    for c in range(n):
+        j = keys[c]
+        for r in range(k):
+            out[c, r] = scale[j] * out[c, r] + centre[j] * totals[r]

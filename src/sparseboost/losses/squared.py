@@ -44,7 +44,7 @@ class Squared(Loss):
 
     def scale_within(self, sums: Array, limit: float) -> float:
         length, along = sums.tolist()
-        return min(1.0, limit) if length == 0.0 else float(np.clip(-along / length, 0.0, limit))
+        return min(1.0, limit) if length == 0.0 else min(max(-along / length, 0.0), limit)
 
     def reference(self, y: Array) -> Array:
         return y

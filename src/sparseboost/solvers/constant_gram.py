@@ -65,26 +65,27 @@ class ConstantGram:
         weight = problem.weight * problem.driving_loss.sharpness
         self.corner = float(weight.sum())
         first, size = self.keys.size, self.keys.size + keys.size
-        edge = fresh.T @ weight
         self.keys = np.concatenate([self.keys, keys])
-        self.edge = np.concatenate([self.edge, edge])
         self._gram = _grown(self._gram, size, size)
-        known, later = self._gram[:size, first:size], self._gram[first:size, :first]
+        later = self._gram[first:size, :size]
         if sp.issparse(fresh):
             self._columns = self._columns or _SparseColumns()
             self._columns.add(fresh)
+            edge = self._columns.correlate(weight[:, None], first)[:, 0]
+            self.edge = np.concatenate([self.edge, edge])
             spread = np.zeros((weight.size, 4))
             kernels.columns.sparse_products(*self._columns.flat, weight, first, spread, self._gram)
             if problem.fit_intercept:
-                known -= np.outer(self.edge, edge / self.corner)
-                later[:] = known[:first].T
+                later -= np.outer(edge / self.corner, self.edge)
         else:
+            lines, edge = fresh.T, fresh.T @ weight
+            self.edge = np.concatenate([self.edge, edge])
             if problem.fit_intercept:
-                fresh = fresh - edge / self.corner
-            self._columns = (self._columns or Room(fresh.T[:0], keys.size, float)).roomy(keys.size)
-            self._columns.next(keys.size)[:] = fresh.T
-            np.matmul(self._columns.lines[:size], weight[:, None] * fresh, out=known)
-            later[:] = known[:first].T
+                lines = lines - (edge / self.corner)[:, None]
+            self._columns = (self._columns or Room(lines[:0], keys.size, float)).roomy(keys.size)
+            self._columns.next(keys.size)[:] = lines
+            np.matmul(lines * weight, self._columns.lines[:size].T, out=later)  # in this order BLAS takes less time
+        self._gram[:first, first:size] = later[:, :first].T
 
     @property
     def mean_entries(self) -> float | None:
@@ -99,16 +100,13 @@ class ConstantGram:
     def dot(self, coef: Array) -> Array:
         """Σ_j x_ij coef_j of all columns that are known, dense ones centred if there is an intercept."""
         if isinstance(self._columns, _SparseColumns):
-            return np.asarray(self._columns.matrix @ coef)
-        return self._columns.lines[: self.keys.size].T @ coef
+            return self._columns.dot(coef)
+        return (coef.T @ self._columns.lines[: self.keys.size]).T  # in this order BLAS takes less time
 
     def correlate(self, force: Array) -> Array:
         """Σ_i x_ij force_i of the same columns."""
         if isinstance(self._columns, _SparseColumns):
-            out = np.empty((self.keys.size, force.shape[1]))
-            force = np.ascontiguousarray(force)
-            kernels.columns.correlate(*self._columns.flat, np.arange(self.keys.size), force, out, np.empty(0))
-            return out
+            return self._columns.correlate(force)
         return self._columns.lines[: self.keys.size] @ force if self._columns else np.empty((0, force.shape[1]))
 
 
@@ -133,11 +131,19 @@ class _SparseColumns:
         """Entries per column."""
         return float(self._indptr[-1]) / max(self._indptr.size - 1, 1)
 
-    @property
-    def matrix(self) -> Any:
-        """The columns as a CSC matrix."""
+    def dot(self, coef: Array) -> Array:
+        """Σ_j x_ij coef_j."""
         data, indices, indptr = self.flat
-        return sp.csc_array((data, indices, indptr.astype(np.int32)), shape=(self._n_examples, indptr.size - 1))
+        out = np.zeros((self._n_examples, coef.shape[1]))
+        kernels.columns.dot(data, indices, np.stack([indptr[:-1], indptr[1:]]), np.ascontiguousarray(coef), out)
+        return out
+
+    def correlate(self, force: Array, first: int = 0) -> Array:
+        """Σ_i x_ij force_i of all columns from the first one on."""
+        keys = np.arange(first, self._indptr.size - 1)
+        out = np.empty((keys.size, force.shape[1]))
+        kernels.columns.correlate(*self.flat, keys, np.ascontiguousarray(force), out, np.empty(0))
+        return out
 
     @property
     def flat(self) -> tuple[Array, Array, Array]:

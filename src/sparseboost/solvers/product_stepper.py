@@ -18,7 +18,7 @@ Array = np.ndarray
 NEAR = 0.6  # of the way to the last alpha, for dense columns
 MOST_STEPS = 20  # times that the sweeps may be asked to go on
 SWEEPS, FRACTION = 1000, 1e-3  # sweeps at most, and the share of all gains at which they stop at first
-ENOUGH = 0.003  # share of the gap that is wanted: a sweep that gains less is the last at first
+ENOUGH = 0.01  # share of the gap that is wanted: a sweep that gains less is the last at first
 ROUNDING = 1e-13  # share of the objective: a smaller gain may be an error
 BLIND_SWEEPS = 100  # where gains are lost in rounding
 PROGRESS = 0.9  # of the gap: where a hundred such sweeps leave more, they are the last
@@ -95,11 +95,10 @@ class ProductStepper(Stepper):
         fraction, enough, most = FRACTION, ENOUGH * gap if gram.size >= CHEAP_HESSIAN else -np.inf, SWEEPS
         stalled = False
         for _ in range(MOST_STEPS):
-            gained, _, _ = kernels.descent.descend(
+            gained, _, _, slope = kernels.descent.descend(
                 None, gram, slope, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
                 -1, watched, None, 0.0, most, fraction, gram.size > TINY_PRODUCTS or fraction < 0.0, None, enough,
             )  # fmt: skip
-            slope = products @ coef - self._own
             last, (left, objective) = left, self._gap(problem, coef, slope)
             if left <= gap or monitor.out_of_time:
                 break
@@ -107,7 +106,7 @@ class ProductStepper(Stepper):
             if stalled:
                 break
             if gained <= ROUNDING * objective:
-                fraction, most = -1.0, BLIND_SWEEPS
+                fraction, most, slope = -1.0, BLIND_SWEEPS, products @ coef - self._own
             fraction, enough = 0.1 * fraction, 0.1 * enough
         return Weights(coef, self._intercept(problem, coef), slope=slope), stalled
 
@@ -130,9 +129,8 @@ class ProductStepper(Stepper):
             return [np.zeros(problem.y.shape) + some.intercept for some in weights]
         parts = np.split(self._gram.dot(every), len(weights), axis=1)
         centred = problem.fit_intercept and self._gram.centred
-        return [
-            part + (problem.start if centred else some.intercept) for part, some in zip(parts, weights, strict=True)
-        ]
+        rest = [problem.start if centred else some.intercept for some in weights]
+        return [np.ascontiguousarray(part + add) for part, add in zip(parts, rest, strict=True)]
 
     def correlate(self, force: Array) -> Array:
         return self._gram.correlate(force)

@@ -193,19 +193,18 @@ class QuadraticModel:
         entries = gram.size if problem.driving_loss.quadratic else gram.size // gram.shape[1] * factor.size
         ends = problem.driving_loss.quadratic and gram.size >= CHEAP_HESSIAN
         most, fraction = (BLIND_SWEEPS, -1.0) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION)
-        promise, start, slope = 0.0, coef.copy(), gradient
+        promise, slope = 0.0, gradient
         while True:
-            gained, done, _ = kernels.descent.descend(
+            gained, done, _, slope = kernels.descent.descend(
                 None, gram, slope, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
                 -1, watched, None, 0.0, most, fraction, entries > TINY_HESSIAN or self.blind, None,
                 self.enough if ends else -np.inf, 0, factor,
             )  # fmt: skip
-            promise, most = promise + float(gained), most - done
+            promise, most = promise + gained, most - done
             self.spent += done * GRAM_SWEEP * entries
             if self.blind or most <= 0 or gained <= self.care * promise:
                 return promise
             # the steps before wanted more than they got: go on, but not beyond what the goal needs
-            slope = gradient + _times(gram, coef - start, self.pivot.size > 0) * factor
             rows = watched > 0
             if least_gap(problem, coef[rows], slope[rows], strength[rows]) <= self.wanted:
                 return promise
@@ -231,7 +230,7 @@ class QuadraticModel:
         most, fraction = (BLIND_SWEEPS, -1.0) if self.blind else (self.most_sweeps, COLUMN_FRACTION * self.care)
         quick = self.rough and self.digits is np.float64 and not problem.driving_loss.multiclass
         most = min(most, ROUGH_SWEEPS) if quick else most
-        promise, done, moved = kernels.descent.descend(
+        promise, done, moved, _ = kernels.descent.descend(
             (data, None if dense else indices, where), None, gradient[: watched.size], np.empty(part.shape),
             self.strength, part, problem.penalty.kernel, problem.penalty.positive, last, watched,
             (weight, curvature, self.pivot), FLOOR * float(curvature.max()), most, fraction, True, follows, self.enough,
@@ -243,15 +242,7 @@ class QuadraticModel:
         self.sweeps = done if done < self.most_sweeps else COLUMN_SWEEPS
         self.spent += done * self._column_sweep(int(alive.sum()), coef.shape[1])
         self.cache.creeps |= quick and done >= ROUGH_SWEEPS
-        return float(promise)
-
-
-def _times(gram: Array, change: Array, coupled: bool) -> Array:
-    """What a change of the rows adds to their slope."""
-    n, k = change.shape
-    if coupled:
-        return (gram.reshape(n * k, k * n) @ change.T.ravel()).reshape(n, k)
-    return np.matmul(gram[..., :n].transpose(1, 0, 2), change.T[:, :, None])[:, :, 0].T
+        return promise
 
 
 def least_gap(problem: Problem, coef: Array, slope: Array, strength: Array) -> float:
