@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from sparseboost import kernels
 from sparseboost.kernels.kinds import LOGISTIC
-from sparseboost.losses.base import Array, Loss
+from sparseboost.losses.base import Array, Loss, over_outputs
 
 LARGEST_LOG_ODDS = 30.0
 BLOCK_ENTRIES = 32_768
@@ -59,7 +59,7 @@ class Logistic(Loss):
     def value(self, y: Array, score: Array) -> Array:
         value = np.empty(score.shape[0])
         for rows in blocks(score):
-            value[rows] = each(kernels.elementary.softplus, -y[rows] * score[rows]).sum(axis=1)
+            value[rows] = over_outputs(each(kernels.elementary.softplus, -y[rows] * score[rows]))
         return value
 
     def gradient(self, y: Array, score: Array) -> Array:
@@ -71,7 +71,7 @@ class Logistic(Loss):
             margin = -y[rows] * score[rows]
             each_value, slope = np.empty(margin.shape), np.empty(margin.shape)
             kernels.elementary.softplus_and_sigmoid(margin.ravel(), each_value.reshape(-1), slope.reshape(-1))
-            value[rows] = each_value.sum(axis=1)
+            value[rows] = over_outputs(each_value)
             np.multiply(-y[rows], slope, out=gradient[rows])
         return value, gradient
 
@@ -90,7 +90,7 @@ class Logistic(Loss):
         return total, force, local
 
     def conjugate(self, y: Array, dual: Array) -> Array:
-        return -each(kernels.elementary.binary_entropy, -y * dual).sum(axis=1)
+        return -over_outputs(each(kernels.elementary.binary_entropy, -y * dual))
 
     def dual_value(self, y: Array, dual: Array, weight: Array, scale: float = 1.0) -> float:
         y, dual = np.ascontiguousarray(y), np.ascontiguousarray(dual)

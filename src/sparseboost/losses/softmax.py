@@ -7,7 +7,7 @@ from scipy.special import softmax as softmax_rows
 
 from sparseboost import kernels
 from sparseboost.kernels.kinds import SOFTMAX
-from sparseboost.losses.base import Array, Loss
+from sparseboost.losses.base import Array, Loss, over_outputs
 from sparseboost.losses.logistic import LARGEST_LOG_ODDS, each
 
 
@@ -77,8 +77,10 @@ class Softmax(Loss):
     def conjugate(self, y: Array, dual: Array) -> Array:
         u = dual.copy()
         u[np.arange(y.shape[0]), y[:, 0].astype(np.intp)] += 1.0
-        inside = (u.min(axis=1) >= -1e-12) & (np.abs(u.sum(axis=1) - 1.0) <= 1e-9)
-        entropy = each(kernels.elementary.entropy, np.clip(u, 0.0, 1.0, out=u)).sum(axis=1)
+        inside = np.abs(over_outputs(u) - 1.0) <= 1e-9
+        if u.min(initial=0.0) < -1e-12:
+            inside &= u.min(axis=1) >= -1e-12
+        entropy = over_outputs(each(kernels.elementary.entropy, np.clip(u, 0.0, 1.0, out=u)))
         return np.where(inside, -entropy, np.inf)
 
     def imbalance(self, y: Array, dual: Array, weight: Array) -> Array:

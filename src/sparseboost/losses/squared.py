@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparseboost.kernels.kinds import RESIDUAL
-from sparseboost.losses.base import Array, Loss
+from sparseboost.losses.base import Array, Loss, over_outputs
 
 
 class Squared(Loss):
@@ -22,7 +22,7 @@ class Squared(Loss):
     kernel = (RESIDUAL, np.inf, 1.0)
 
     def value(self, y: Array, score: Array) -> Array:
-        return 0.5 * ((score - y) ** 2).sum(axis=1)
+        return 0.5 * over_outputs((score - y) ** 2)
 
     def gradient(self, y: Array, score: Array) -> Array:
         return score - y
@@ -31,7 +31,7 @@ class Squared(Loss):
         return np.ones_like(score)
 
     def conjugate(self, y: Array, dual: Array) -> Array:
-        return (dual * y + 0.5 * dual**2).sum(axis=1)
+        return over_outputs(dual * (y + 0.5 * dual))
 
     def imbalance(self, y: Array, dual: Array, weight: Array) -> Array:
         return np.append(weight @ dual, weight.sum())
@@ -40,7 +40,7 @@ class Squared(Loss):
         return dual - imbalance[:-1] / imbalance[-1]
 
     def scale_sums(self, y: Array, dual: Array, weight: Array) -> Array:
-        return np.array([weight @ (dual**2).sum(axis=1), weight @ (dual * y).sum(axis=1)])
+        return np.array([weight @ over_outputs(dual**2), weight @ over_outputs(dual * y)])
 
     def scale_within(self, sums: Array, limit: float) -> float:
         length, along = sums.tolist()
