@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import tempfile
 from threading import Lock
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -28,6 +31,7 @@ from sparseboost import (
 )
 from sparseboost.estimators import cv_base
 from sparseboost.estimators.model_choice import take_rows
+from sparseboost.estimators.path import make_path
 from sparseboost.hypotheses import Kernel, Stumps
 
 FEW = {"alphas": 8, "eps": 0.05, "cv": 3}
@@ -171,6 +175,39 @@ def test_results_do_not_depend_on_who_draws_first(classification, enough, monkey
         for jobs in (1, 2)
     )
     np.testing.assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+
+
+def test_processes_share_x_in_a_file_that_is_gone_afterwards(classification, monkeypatch, tmp_path):
+    monkeypatch.setattr(cv_base, "WORTH_PROCESSES", 0.0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    written = []
+    monkeypatch.setattr(cv_base, "dump", lambda X, file: (written.append(file), joblib.dump(X, file)))
+    X, y = classification
+    SparseBoostClassifierCV(**FEW, n_jobs=2).fit(X, y)
+    with pytest.raises(ZeroDivisionError):
+        SparseBoostClassifierCV(**FEW, n_jobs=2, scoring=lambda model, X, y: 1 / 0).fit(X, y)
+    assert len(written) == (2 if os.name != "nt" else 0)
+    assert not any(file.parent.exists() for file in written)
+
+
+def test_one_job_starts_no_process(classification, monkeypatch):
+    monkeypatch.setattr(cv_base, "WORTH_PROCESSES", 0.0)
+    monkeypatch.setattr(cv_base, "dump", None)
+    SparseBoostClassifierCV(**FEW).fit(*classification)
+
+
+@pytest.mark.parametrize(("tol", "rough"), [(1e-6, 1e-5), (3e-4, 1e-3), (1e-2, 1e-2)])
+def test_models_of_folds_are_solved_roughly(regression, tol, rough, monkeypatch):
+    wanted = []
+
+    def spy(problem, solver, alphas, tol, *rest):
+        wanted.append(tol)
+        return make_path(problem, solver, alphas, tol, *rest)
+
+    monkeypatch.setattr(cv_base, "make_path", spy)
+    model = SparseBoostRegressorCV(**FEW, tol=tol).fit(*regression)
+    assert wanted == pytest.approx([tol, rough, rough, rough])
+    assert model.dual_gap_ <= tol * np.mean(np.square(regression[1] - regression[1].mean())) / 2
 
 
 def test_processes_do_not_need_to_know_callbacks(classification, monkeypatch):

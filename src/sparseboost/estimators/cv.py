@@ -52,7 +52,8 @@ class SparseBoostClassifierCV(ChoosesAlpha, SparseBoostClassifier):
         The γ of EBIC; 0 is BIC.
     penalty, loss, hypotheses, update, template, induce, corrective, positive, feature_costs, fit_intercept, \
 standardize, class_weight, max_rounds, max_features, tol, warm_start, random_state, verbose, callbacks
-        As in `SparseBoostClassifier`; `verbose` and `callbacks` see the final fit.
+        As in `SparseBoostClassifier`; `verbose` and `callbacks` see the final fit. Models of folds are solved to ten
+        times `tol`, or to 1e-3 where that is less and `tol` allows it: scores of held-out examples do not see more.
     time_budget : float, optional
         Seconds after which a path stops improving its models, for each path and for the final fit.
     n_jobs : int or None, default=None
@@ -148,7 +149,8 @@ class SparseBoostRegressorCV(ChoosesAlpha, SparseBoostRegressor):
         As in `SparseBoostClassifierCV`; the default folds are not stratified.
     penalty, loss, hypotheses, update, template, induce, corrective, positive, feature_costs, fit_intercept, \
 standardize, max_rounds, max_features, tol, warm_start, random_state, verbose, callbacks
-        As in `SparseBoostRegressor`; `verbose` and `callbacks` see the final fit.
+        As in `SparseBoostRegressor`; `verbose` and `callbacks` see the final fit, and `tol` is that of
+        `SparseBoostClassifierCV`.
 
     Attributes
     ----------

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, dump, effective_n_jobs, load
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, check_cv
@@ -37,6 +41,7 @@ from sparseboost.threads import one_blas_thread
 
 Array = np.ndarray
 Encoded = tuple[Any, Array, Loss, Array]
+ROUGH, ROUGHEST = 10.0, 1e-3  # times tol to which paths of folds are solved, but no more than this by that
 WORTH_PROCESSES = 1e8  # entries of X times outputs, alphas and folds
 
 
@@ -120,15 +125,20 @@ class ChoosesAlpha(BaseSparseBoost):
             raise ValueError("cv gave no splits; it must give at least one pair of training and test examples.")
         for number, (train, _) in enumerate(splits):
             self._check_split(number, encoded[1][train], encoded[3][train])
-        if isinstance(problem.dictionary, FeatureDictionary):  # what the whole path needs anyway is handed over once
-            encoded = (problem.dictionary.X, *encoded[1:])
+        dictionary = problem.dictionary
+        if isinstance(dictionary, FeatureDictionary):  # what the whole path needs anyway is handed over once
+            encoded = (dictionary.X, *encoded[1:])
         scorer = self._scorer()
         raw = indexable(X, y) if scorer is not None else None
         worker = self._worker()
-        jobs = [delayed(worker._fold)(encoded, train, test, scorer, raw, routed["score"]) for train, test in splits]
+        workplace = self._workplace(encoded, len(splits))
         # the path on all examples is one job more; BLAS keeps to one thread so that bits do not depend on n_jobs
-        with one_blas_thread():
-            whole, *folds = Parallel(n_jobs=self.n_jobs, prefer=self._workplace(encoded, len(splits)), mmap_mode="c")(
+        with one_blas_thread(), _shared(encoded[0], workplace) as X:
+            if X is not encoded[0]:
+                encoded = (X, *encoded[1:])
+                problem = self._pose(*encoded) if isinstance(dictionary, FeatureDictionary) else problem
+            jobs = [delayed(worker._fold)(encoded, train, test, scorer, raw, routed["score"]) for train, test in splits]
+            whole, *folds = Parallel(n_jobs=self.n_jobs, prefer=workplace, mmap_mode="c")(
                 [delayed(worker._whole)(problem), *jobs]
             )
         paths = [path for path, _ in folds]
@@ -148,6 +158,8 @@ class ChoosesAlpha(BaseSparseBoost):
 
     def _workplace(self, encoded: Encoded, n_splits: int) -> str:
         """Threads share the interpreter, which half of a path waits for; processes take a second or two to start."""
+        if effective_n_jobs(self.n_jobs) == 1:
+            return "threads"
         X, target, loss, _ = encoded
         entries = (X.nnz if sp.issparse(X) else X.size) * loss.n_outputs(target)
         return "processes" if entries * n_splits * self.alphas_.size > WORTH_PROCESSES else "threads"
@@ -162,16 +174,17 @@ class ChoosesAlpha(BaseSparseBoost):
         """The path on some examples, and its scores on others."""
         X, target, loss, weight = encoded
         with one_blas_thread():
-            path = self._path(self._pose(take_rows(X, train), target[train], loss, weight[train]))
+            tol = max(self.tol, min(ROUGH * self.tol, ROUGHEST))
+            path = self._path(self._pose(take_rows(X, train), target[train], loss, weight[train]), tol)
             if scorer is None:
                 return path, held_out_scores(path, X, test, target[test], weight[test], loss)
             parts = [_safe_indexing(part, test) for part in raw]
             given = {name: _take(value, test, X.shape[0]) for name, value in score_params.items()}
             return path, np.array([float(scorer(model, *parts, **given)) for model in self._models(path)])
 
-    def _path(self, problem: Problem) -> SparsePath:
-        monitor = Monitor(self.time_budget)
-        return make_path(problem, self._boosting(problem), self.alphas_, self.tol, self.max_rounds, monitor)
+    def _path(self, problem: Problem, tol: float | None = None) -> SparsePath:
+        tol, monitor = self.tol if tol is None else tol, Monitor(self.time_budget)
+        return make_path(problem, self._boosting(problem), self.alphas_, tol, self.max_rounds, monitor)
 
     def _models(self, path: SparsePath) -> Iterator[Any]:
         """One fitted model after the other, as scorers want them."""
@@ -225,6 +238,18 @@ class ChoosesAlpha(BaseSparseBoost):
         if self.scoring is not None:
             router.add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
         return router
+
+
+@contextmanager
+def _shared(X: Any, workplace: str) -> Iterator[Any]:
+    """X in a file that processes read in place; joblib would make one too, and wait up to a second for its end."""
+    if workplace == "threads" or isinstance(X, np.memmap) or os.name == "nt":  # there, files in use cannot be deleted
+        yield X
+        return
+    with TemporaryDirectory(prefix="sparseboost-", ignore_cleanup_errors=True) as folder:
+        file = Path(folder) / "X"
+        dump(X, file)
+        yield load(file, mmap_mode="c")
 
 
 def _take(value: Any, rows: Array, length: int) -> Any:

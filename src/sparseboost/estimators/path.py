@@ -23,6 +23,7 @@ from sparseboost.solvers import Boosting
 from sparseboost.threads import one_blas_thread
 
 Array = np.ndarray
+MOST_SCORES = 1_000_000  # that are computed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +112,11 @@ class SparsePath:
         else:
             part = evaluate([self.hypotheses[j] for j in used], X if rows is None else X[rows])
             part = part.tocsr() if sp.issparse(part) else np.asarray(part, dtype=np.float64)
-        compact = self.weights[:, used].toarray()
-        for i, intercept in enumerate(self.intercepts):
-            yield np.asarray(part @ compact[i * k : (i + 1) * k].T) + intercept
+        compact, together = self.weights[:, used].toarray(), max(1, MOST_SCORES // max(1, part.shape[0] * k))
+        for first in range(0, len(self), together):
+            some = self.intercepts[first : first + together]
+            block = np.asarray(part @ compact[first * k : (first + together) * k].T)
+            yield from (block[:, i * k : (i + 1) * k] + intercept for i, intercept in enumerate(some))
 
     def decision(self, X: Any) -> Array:
         """Scores of all alphas on new data.
