@@ -223,6 +223,8 @@ CASES = [
         "template is too large for update='gradboost'.*divide the template by",
         settings={"template": np.full(4, 100.0), "update": "gradboost"},
     ),
+    Case("labels of two kinds of yes", "1 where a label applies and 0 or -1 elsewhere, not 4 and 1", y=1 + 3 * LABELS),
+    Case("labels of two kinds of no", "1 where a label applies and 0 or -1 elsewhere, not 0 and -1", y=-LABELS),
     # combinations without an update
     Case("adaboost l1/l2 multiclass", "gradboost.*'l1/linf'", y=Y3, settings={"update": "adaboost"}),
     Case("adaboost l1/l2 multilabel", "gradboost.*'l1/linf'", y=LABELS, settings={"update": "adaboost"}),
