@@ -357,3 +357,9 @@ def test_mistakes_get_a_sentence(model: Any, changed: dict[str, Any], kind: type
         model.fit(**{"X": X_OK, "y": Y_OK, **changed})
     assert "\n" not in str(caught.value).strip() or "NaN" in str(caught.value)
     assert not hasattr(model, "history_")
+
+
+def test_a_label_matrix_says_yes_and_no(rng: np.random.Generator) -> None:
+    X, labels = rng.normal(size=(30, 3)), np.eye(2, dtype=int)[np.arange(30) % 2]
+    with pytest.raises(ValueError, match="not 4 and 1"):
+        FunctionalBoostClassifier().fit(X, 1 + 3 * labels)

@@ -19,6 +19,7 @@ from sparseboost.estimators.validation import (
     REGRESSION_LOSSES,
     check_choice,
     check_data,
+    label_signs,
 )
 from sparseboost.hypotheses import HypothesisSpace
 from sparseboost.losses import Exponential, Logistic, Loss, Softmax
@@ -236,13 +237,8 @@ class SparseBoostClassifier(ClassifierMixin, BaseSparseBoost):
             check_classification_targets(y)  # says what is wrong
         self._multilabel = kind == "multilabel-indicator"
         if self._multilabel:
-            least, most = np.min(y), np.max(y)
-            if least != most and (least > 0) == (most > 0):
-                raise ValueError(
-                    f"A matrix y must say 1 where a label applies and 0 or -1 elsewhere, not {most:g} and {least:g}."
-                )
             self.classes_ = np.arange(y.shape[1])
-            return X, np.where(np.asarray(y) > 0, 1.0, -1.0), self._make_loss(1), self._weighted(y)
+            return X, label_signs(y), self._make_loss(1), self._weighted(y)
         if kind == "multiclass-multioutput":
             raise ValueError(
                 "y must be one column of class labels or a 0/1 indicator matrix; several columns of class labels need "

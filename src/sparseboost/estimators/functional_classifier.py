@@ -18,7 +18,7 @@ from sparseboost.estimators.classifier import SparseBoostClassifier
 from sparseboost.estimators.functional_base import BaseFunctionalBoost
 from sparseboost.estimators.functional_losses import make_classification_loss
 from sparseboost.estimators.sparsify import sparsified
-from sparseboost.estimators.validation import check_class_weight, check_data, class_weights
+from sparseboost.estimators.validation import check_class_weight, check_data, class_weights, label_signs
 from sparseboost.monitors import Callback
 
 Array = np.ndarray
@@ -194,7 +194,7 @@ class FunctionalBoostClassifier(ClassifierMixin, BaseFunctionalBoost):
         self._multilabel = kind == "multilabel-indicator"
         if self._multilabel:
             self.classes_ = np.arange(y.shape[1])
-            return X, np.where(np.asarray(y) > 0, 1.0, -1.0), y
+            return X, label_signs(y), y
         if kind == "multiclass-multioutput":
             raise ValueError(
                 "y must be one column of class labels or a 0/1 indicator matrix; several columns of class labels need "

@@ -307,3 +307,14 @@ def check_data(
             f"X must hold numbers only; encode text, dates and categories first, for example with OneHotEncoder "
             f"({text})."
         ) from None
+
+
+def label_signs(y: Any) -> Array:
+    """A label matrix as 1 where a label applies and -1 where it does not."""
+    y = np.asarray(y)
+    least, most = y.min(), y.max()
+    if least != most and (least > 0) == (most > 0):
+        raise ValueError(
+            f"A matrix y must say 1 where a label applies and 0 or -1 elsewhere, not {most:g} and {least:g}."
+        )
+    return np.where(y > 0, 1.0, -1.0)
