@@ -8,8 +8,8 @@ from sparseboost.kernels.compile import compiled, compiled_sum, compiled_sum_ins
 
 TINY = float(np.finfo(float).tiny)
 LANES = 32  # entries that are compared at a time
-# Sums over sparse entries are compiled in the order written, and their indices are unsigned: gathering examples into
-# vectors takes longer than loading them one by one, and so does asking whether an index counts from the end.
+# Indices of sparse entries are unsigned: to ask whether one counts from the end would take longer than to load it. Sums
+# over them with several outputs are compiled in the order written: gathering examples into vectors takes longer, too.
 
 
 @compiled_sum_inside
@@ -43,6 +43,15 @@ def extremes(x, low, high):
     return least, most
 
 
+@compiled_sum_inside
+def _correlate_alone(data, indices, start, stop, force):
+    """Σ_i x_i force_i of one sparse column; additions may overlap."""
+    total = 0.0
+    for p in range(start, stop):
+        total += data[p] * force[np.uint64(indices[p])]
+    return total
+
+
 @compiled
 def correlate(data, indices, indptr, keys, force, out, squares):
     """out[c] = Σ_i x_ij force[i] of sparse columns j = keys[c]; if there is room for them, their squares too."""
@@ -52,10 +61,7 @@ def correlate(data, indices, indptr, keys, force, out, squares):
         j = keys[c]
         start, stop = np.uint64(indptr[j]), np.uint64(indptr[j + 1])
         if k == 1:
-            total = 0.0
-            for p in range(start, stop):
-                total += data[p] * alone[np.uint64(indices[p])]
-            out[c, 0] = total
+            out[c, 0] = _correlate_alone(data, indices, start, stop, alone)
         else:
             for r in range(k):
                 sums[r] = 0.0
