@@ -120,3 +120,24 @@ def test_weights_are_foreseen_along_a_line_without_new_rows_or_other_signs():
 def test_products_of_nothing_correlate_with_nothing():
     problem = question(L1())
     assert ProductStepper(problem).correlate(np.ones((40, 4))).shape == (0, 4)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_newton_keeps_what_was_foreseen_if_it_is_good_enough(free, monkeypatch):
+    problem = question(L1L2(), loss=Logistic(), free=free)
+    stepper = NewtonStepper(problem, Newton(), np.arange(12))
+    good, _ = stepper.solve(problem, [nothing(problem)], 1e-6, Monitor())
+    plain = Weights(good.coef, good.intercept)  # as what is foreseen comes: nothing is known of it but the weights
+    improve, steps = Newton.improve, []
+    monkeypatch.setattr(Newton, "improve", lambda *given: (steps.append(given), improve(*given))[1])
+    kept, stalled = stepper.solve(problem, [nothing(problem), plain], 2e-6, Monitor())
+    assert not steps
+    assert not stalled
+    np.testing.assert_array_equal(kept.coef, good.coef)
+    np.testing.assert_allclose(kept.slope, good.slope, atol=1e-12)
+    np.testing.assert_allclose(kept.force, good.force, atol=1e-14)
+    assert kept.loss == pytest.approx(good.loss, rel=1e-14)
+    stepper.solve(problem, [nothing(problem), plain], 1e-9, Monitor())
+    assert len(steps) == 1  # not good enough
+    stepper.solve(problem, [kept], 2e-6, Monitor())
+    assert len(steps) == 2  # a repair moves, whatever the active hypotheses say

@@ -181,6 +181,14 @@ def look(problem: Problem, ensemble: Ensemble, score: Array) -> Point:
     return Point(ensemble, score, loss, loss + problem.penalty_value(ensemble), force, local)
 
 
+def is_good(problem: Problem, point: Point, wanted: float) -> bool:
+    """Whether the gap of the active hypotheses is as small as wanted, at a point whose gradient is known."""
+    gradient = point.gradient
+    assert gradient is not None
+    small = _least_gap(problem, point.ensemble, gradient) <= wanted
+    return small and _gap(problem, point, gradient, wanted) <= wanted
+
+
 def _bare(point: Point) -> Point:
     """The point without its derivatives: where outputs are many, each of them takes more memory than the data."""
     return point._replace(force=_NOTHING, local=_NOTHING)

@@ -10,7 +10,7 @@ from sparseboost.ensemble import Ensemble
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
 from sparseboost.solvers.correction import Goal
-from sparseboost.solvers.newton import Newton, Point, look
+from sparseboost.solvers.newton import Newton, Point, is_good, look
 from sparseboost.solvers.stepper import Stepper, Weights, padded
 
 Array = np.ndarray
@@ -58,7 +58,10 @@ class NewtonStepper(Stepper):
         self._active = self._active.extend(problem.dictionary, keys)
 
     def solve(self, problem: Problem, starts: list[Weights], gap: float, monitor: Monitor) -> tuple[Weights, bool]:
-        found, _, stalled = self._newton.improve(problem, self._best(problem, starts), Goal(gap), monitor)
+        found, stalled = self._best(problem, starts), False
+        # what was foreseen may be good enough; what is repaired was not, whatever the active hypotheses say
+        if len(starts) == 1 or not is_good(problem, found, gap):
+            found, _, stalled = self._newton.improve(problem, found, Goal(gap), monitor)
         model = found.ensemble
         slope = None if found.gradient is None else found.gradient[: model.size]
         return Weights(model.coef, model.intercept, found.score, slope, found.loss, found.force), stalled
@@ -72,15 +75,22 @@ class NewtonStepper(Stepper):
             points = [point for point in points if point.objective < known]
         if first.loss is None or not points:
             points.append(self._look(problem, first))
-        return min(points, key=lambda point: point.objective)
+        best = min(points, key=lambda point: point.objective)
+        return (
+            best
+            if best.gradient is not None
+            else self._with_gradient(problem, best, np.empty((0, best.force.shape[1])))
+        )
 
     def _look(self, problem: Problem, weights: Weights) -> Point:
         ensemble = self._at(weights)
         point = look(problem, ensemble, ensemble.score() if weights.score is None else weights.score)
-        if weights.slope is None:
-            return point
-        fresh = problem.dictionary.columns(self.keys[len(weights.slope) :])
-        rows = [weights.slope, fresh.correlate(point.force)]
+        return point if weights.slope is None else self._with_gradient(problem, point, weights.slope)
+
+    def _with_gradient(self, problem: Problem, point: Point, known: Array) -> Point:
+        """The point with its gradient, of which the first rows are known."""
+        fresh = problem.dictionary.columns(self.keys[len(known) :]) if len(known) else self._active.columns
+        rows = [known, fresh.correlate(point.force)]
         if problem.fit_intercept:
             rows.append(point.force.sum(axis=0)[None])
         return point._replace(gradient=np.concatenate(rows))
