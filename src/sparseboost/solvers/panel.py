@@ -12,6 +12,7 @@ from sparseboost.hypotheses import Columns
 from sparseboost.hypotheses.room import Room
 
 Array = np.ndarray
+EXAMPLES = 2048  # that are weighted at a time
 
 
 class Panel:
@@ -37,12 +38,12 @@ class Panel:
             yield from self._sparse(ensemble, every, first, groups)
             return
         kept = self._places(ensemble, every)
-        values = self._room.lines[: kept.size].reshape(kept.size, ensemble.columns.lines[0].shape[1])
-        if not np.array_equal(kept, np.arange(kept.size)):
-            values = self._room.lines[kept]
+        lines = self._room.lines[: self._keys.size].reshape(-1, ensemble.columns.lines[0].shape[1])
+        which = slice(kept.size) if np.array_equal(kept, np.arange(kept.size)) else kept
         for rows, weights in groups:
-            part = values if rows is None else values.take(rows, axis=1)
-            yield [_block(part, weight, first) for weight in np.ascontiguousarray(weights.T, dtype=values.dtype)]
+            weights = np.ascontiguousarray(weights.T, dtype=lines.dtype)
+            part, some = (lines, which) if rows is None else (lines[which].take(rows, axis=1), slice(kept.size))
+            yield [_block(part, some, weight, first) for weight in weights]
 
     def scales(self, ensemble: Ensemble, every: Array) -> tuple[Array, Array] | None:
         """Scale and centre of columns at these places of the ensemble; None where they are used as they are."""
@@ -94,15 +95,18 @@ class Panel:
             yield blocks
 
 
-def _block(part: Array, weight: Array, first: int) -> Array:
-    """Weighted products of (ones, *part) with those from `first` on."""
-    n, edge = len(part), part @ weight
-    block = np.empty((1 + n, 1 + n - first), part.dtype)
-    if first > 1 or weight.min(initial=0.0) < 0.0:
-        block[1:, max(1 - first, 0) :] = (part * weight) @ part[max(first - 1, 0) :].T
-    else:
-        root = part * np.sqrt(weight)
-        block[1:, 1 - first :] = root @ root.T  # BLAS sees the symmetry, and does half the work
+def _block(lines: Array, which: Array | slice, weight: Array, first: int) -> Array:
+    """Weighted products of (ones, *lines[which]) with those from `first` on."""
+    n = which.stop if isinstance(which, slice) else which.size
+    block, edge = np.zeros((1 + n, 1 + n - first), lines.dtype), np.zeros(n, lines.dtype)
+    inner, symmetric = block[1:, max(1 - first, 0) :], first <= 1 and weight.min(initial=0.0) >= 0.0
+    for start in range(0, weight.size, EXAMPLES):
+        examples = slice(start, start + EXAMPLES)
+        part, some = lines[which, examples], weight[examples]
+        edge += part @ some
+        scaled = part * (np.sqrt(some) if symmetric else some)
+        # of the same matrix twice BLAS sees the symmetry, and does half the work
+        inner += scaled @ (scaled.T if symmetric else part[max(first - 1, 0) :].T)
     block[0] = np.append(weight.sum(), edge)[first:]
     if first == 0:
         block[1:, 0] = edge
