@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from sparseboost import SparseBoostClassifier, SparseBoostRegressor, SparsePath, alpha_max, sparse_boost_path
+from sparseboost.estimators import path as path_module
 
 TOL = 1e-5
 
@@ -127,13 +128,15 @@ def test_weights_and_repetition_give_the_same_path(rng):
     np.testing.assert_array_equal(weighted.n_active, repeated.n_active)
 
 
-def test_decision_is_the_score_of_every_model(rng):
+def test_decision_is_the_score_of_every_model(rng, monkeypatch):
     X, y = classes(rng, k=3)
     path = sparse_boost_path(X, y, alphas=5)
     new = rng.normal(size=(7, X.shape[1]))
     wanted = np.stack([new @ path.coefs[i].T + path.intercepts[i] for i in range(5)])
     np.testing.assert_allclose(path.decision(new), wanted, atol=1e-12)
     np.testing.assert_allclose(path.decision(sp.csc_array(new)), wanted, atol=1e-12)
+    monkeypatch.setattr(path_module, "MOST_SCORES", 2 * wanted[0].size)  # of two alphas at a time
+    np.testing.assert_allclose(path.decision(new), wanted, atol=1e-12)
     assert isinstance(path, SparsePath)
     assert len(path) == 5
     assert path.coefs.shape == (5, 3, X.shape[1])

@@ -53,7 +53,7 @@ class SparseBoostClassifierCV(ChoosesAlpha, SparseBoostClassifier):
     penalty, loss, hypotheses, update, template, induce, corrective, positive, feature_costs, fit_intercept, \
 standardize, class_weight, max_rounds, max_features, tol, warm_start, random_state, verbose, callbacks
         As in `SparseBoostClassifier`; `verbose` and `callbacks` see the final fit. Models of folds are solved to ten
-        times `tol`, or to 1e-3 where that is less and `tol` allows it: scores of held-out examples do not see more.
+        times `tol`, but to no more than 1e-3 unless `tol` is: scores of held-out examples do not show more.
     time_budget : float, optional
         Seconds after which a path stops improving its models, for each path and for the final fit.
     n_jobs : int or None, default=None

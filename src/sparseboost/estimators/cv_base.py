@@ -41,7 +41,7 @@ from sparseboost.threads import one_blas_thread
 
 Array = np.ndarray
 Encoded = tuple[Any, Array, Loss, Array]
-ROUGH, ROUGHEST = 10.0, 1e-3  # times tol to which paths of folds are solved, but no more than this by that
+ROUGH, ROUGHEST = 10.0, 1e-3  # paths of folds are solved to so many times tol, which may not make it more than this
 WORTH_PROCESSES = 1e8  # entries of X times outputs, alphas and folds
 
 
@@ -133,9 +133,9 @@ class ChoosesAlpha(BaseSparseBoost):
         worker = self._worker()
         workplace = self._workplace(encoded, len(splits))
         # the path on all examples is one job more; BLAS keeps to one thread so that bits do not depend on n_jobs
-        with one_blas_thread(), _shared(encoded[0], workplace) as X:
-            if X is not encoded[0]:
-                encoded = (X, *encoded[1:])
+        with one_blas_thread(), _in_file(encoded[0], workplace) as mapped:
+            if mapped is not encoded[0]:
+                encoded = (mapped, *encoded[1:])
                 problem = self._pose(*encoded) if isinstance(dictionary, FeatureDictionary) else problem
             jobs = [delayed(worker._fold)(encoded, train, test, scorer, raw, routed["score"]) for train, test in splits]
             whole, *folds = Parallel(n_jobs=self.n_jobs, prefer=workplace, mmap_mode="c")(
@@ -241,7 +241,7 @@ class ChoosesAlpha(BaseSparseBoost):
 
 
 @contextmanager
-def _shared(X: Any, workplace: str) -> Iterator[Any]:
+def _in_file(X: Any, workplace: str) -> Iterator[Any]:
     """X in a file that processes read in place; joblib would make one too, and wait up to a second for its end."""
     if workplace == "threads" or isinstance(X, np.memmap) or os.name == "nt":  # there, files in use cannot be deleted
         yield X

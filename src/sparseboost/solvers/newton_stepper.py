@@ -76,11 +76,9 @@ class NewtonStepper(Stepper):
         if first.loss is None or not points:
             points.append(self._look(problem, first))
         best = min(points, key=lambda point: point.objective)
-        return (
-            best
-            if best.gradient is not None
-            else self._with_gradient(problem, best, np.empty((0, best.force.shape[1])))
-        )
+        if best.gradient is None:
+            best = self._with_gradient(problem, best, np.empty((0, problem.n_outputs)))
+        return best
 
     def _look(self, problem: Problem, weights: Weights) -> Point:
         ensemble = self._at(weights)
