@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from runs import count_sweeps
 
 from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Context, Features
@@ -62,6 +63,31 @@ def test_products_alone_reach_the_gap_that_the_examples_confirm(penalty, sparse,
         gap, objective = stepper._gap(problem, weights.coef, weights.slope)
         assert objective == pytest.approx(problem.objective(found, found.score()), rel=1e-12)
         assert gap == pytest.approx(problem.restricted_gap(found, found.score()), abs=1e-12)
+
+
+@pytest.mark.parametrize("penalty", [L1(), L1L2(), L1Linf()], ids=repr)
+@pytest.mark.parametrize("free", [False, True])
+def test_columns_much_alike_take_fewer_sweeps_along_a_path(penalty, free, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = np.asfortranarray(10.0 * rng.normal(size=(60, 2)) @ rng.normal(size=(2, 30)) + rng.normal(size=(60, 30)))
+    y = X @ rng.normal(size=(30, 3)) + rng.normal(size=(60, 3))
+    problem = Problem(Squared(), penalty, 1e-3, Features().bind(X, Context()), y, np.full(60, 1 / 60), free)
+    sweeps = count_sweeps(monkeypatch)
+
+    def taken(rent):
+        sweeps.clear()
+        monkeypatch.setattr("sparseboost.solvers.product_stepper.RENT", rent)
+        stepper = ProductStepper(problem)
+        stepper.enter(problem, np.arange(30))
+        weights, _ = stepper.solve(problem, [nothing(problem)], 1e-6, Monitor())
+        found = ensemble_of(problem, stepper.keys, weights)
+        force = problem.force(problem.dual_point(found.score()))
+        np.testing.assert_allclose(stepper.correlate(force), weights.slope, atol=1e-9)
+        return sum(sweeps), problem.restricted_gap(found, found.score())
+
+    (few, gap), (many, _) = taken(0.0), taken(np.inf)
+    assert gap <= 1.1e-6
+    assert few < 0.1 * many, (few, many)
 
 
 def test_products_stop_where_rounding_hides_the_rest():

@@ -20,6 +20,7 @@ from sparseboost.problem import Problem
 from sparseboost.solvers import Boosting, Goal, minimize
 from sparseboost.solvers import newton as newton_module
 from sparseboost.solvers.newton import Newton, look
+from sparseboost.solvers.support_equations import apart, support_change
 from sparseboost.solvers.support_step import support_cost, support_step
 
 APART = [(L1(), 3), (L1(), 1), (L1L2(), 1), (L1Linf(), 1), (L1(positive=True), 2)]
@@ -56,13 +57,18 @@ def step_from(problem: Problem, ensemble: Ensemble) -> Any:
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("free", [False, True])
-@pytest.mark.parametrize(("penalty", "k"), APART, ids=str)
+@pytest.mark.parametrize(("penalty", "k"), [*APART, (L1Linf(), 3)], ids=str)
 def test_one_step_solves_least_squares_on_the_right_support(
     penalty: Norm, k: int, free: bool, sparse: bool, rng: np.random.Generator
 ) -> None:
     problem = question(Squared(), penalty, k, free, sparse)
     best = optimum(problem)
-    away = replace(best, coef=best.coef * rng.uniform(0.5, 2.0, best.coef.shape), intercept=best.intercept + 0.3 * free)
+    # entries of a row that are its largest move together; the others stay below them
+    largest = np.abs(best.coef) == np.abs(best.coef).max(axis=1, keepdims=True)
+    scale = rng.uniform(0.5, 2.0, best.coef.shape)
+    if not apart(penalty, k):
+        scale = scale[:, :1] * np.where(largest, 1.0, rng.uniform(0.5, 1.0, best.coef.shape))
+    away = replace(best, coef=best.coef * scale, intercept=best.intercept + 0.3 * free)
     point, aim = step_from(problem, away)
     np.testing.assert_allclose(aim.coef, best.coef, atol=1e-6)
     np.testing.assert_allclose(aim.intercept, best.intercept, atol=1e-6)
@@ -84,7 +90,45 @@ def test_rows_come_quadratically_closer(loss: Loss, free: bool, sparse: bool, rn
         assert np.abs(aim.coef - best.coef).max() < 30.0 * error * error + 1e-6
 
 
-@pytest.mark.parametrize(("penalty", "k"), [*APART, (L1L2(), 3)], ids=str)
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("penalty", [L1L2(), L1Linf()], ids=str)
+def test_one_matrix_serves_all_outputs(penalty: Norm, free: bool, rng: np.random.Generator) -> None:
+    columns = np.hstack([rng.normal(size=(40, 6)), np.ones((40, 1))])[:, : 6 + free]
+    gram, coef, strength = columns.T @ columns / 40, rng.normal(size=(6, 3)), rng.uniform(0.01, 0.02, 6)
+    coef[2] = 0.0
+    gradient = 0.01 * rng.normal(size=(6 + free, 3))
+
+    def hessians(rows: np.ndarray, count: int) -> np.ndarray:
+        every = np.append(rows, [6]) if free else rows
+        return np.stack([gram[np.ix_(every, every)]] * count)
+
+    one, each = (
+        support_change(penalty, lambda rows, _, n=n: hessians(rows, n), coef, strength, gradient, free) for n in (1, 3)
+    )
+    assert one is not None
+    assert np.any(one != 0.0)
+    np.testing.assert_allclose(one, each, atol=1e-12)
+
+
+def test_entries_that_would_become_the_largest_of_their_row_are_tied_to_it() -> None:
+    problem = question(Squared(), L1Linf(), 3, True, alpha=0.05)
+    best = optimum(problem)
+    largest = np.abs(best.coef) == np.abs(best.coef).max(axis=1, keepdims=True)
+    row = np.argmax((largest.sum(axis=1) > 1) * np.abs(best.coef).max(axis=1))
+    one, *others = np.flatnonzero(largest[row])
+    coef = best.coef.copy()
+    coef[row, others] *= 0.99  # they do not know that they belong to the largest
+    assert others
+    point, aim = step_from(problem, replace(best, coef=coef))
+    np.testing.assert_allclose(np.abs(aim.coef[row, others]), np.abs(aim.coef[row, one]), rtol=1e-12)
+    np.testing.assert_array_less(np.abs(aim.coef[row]), np.abs(aim.coef[row, one]) * (1.0 + 1e-12))
+    reached = replace(best, coef=aim.coef, intercept=aim.intercept)
+    gained = point.objective - problem.objective(reached, reached.score())
+    assert aim.promise == pytest.approx(gained, rel=1e-9)  # the model's penalty is the true one
+    assert gained > 0.9 * (point.objective - problem.objective(best, best.score()))
+
+
+@pytest.mark.parametrize(("penalty", "k"), [*APART, (L1L2(), 3), (L1Linf(), 3)], ids=str)
 def test_what_would_turn_back_becomes_zero(penalty: Norm, k: int) -> None:
     problem = question(Squared(), penalty, k, True, alpha=0.2)
     best = optimum(problem)
@@ -97,11 +141,11 @@ def test_what_would_turn_back_becomes_zero(penalty: Norm, k: int) -> None:
     kept = aim.coef != 0.0
     if isinstance(penalty, L1L2):
         assert np.all((aim.coef * coef).sum(axis=1)[kept.any(axis=1)] > 0.0)
-    else:
+    elif apart(penalty, k):
         assert np.all(aim.coef[kept] * coef[kept] > 0.0)
 
 
-@pytest.mark.parametrize(("penalty", "k"), [(L1(), 2), (L1L2(), 2)], ids=str)
+@pytest.mark.parametrize(("penalty", "k"), [(L1(), 2), (L1L2(), 2), (L1Linf(), 2)], ids=str)
 def test_nothing_is_promised_where_every_weight_would_turn_back(penalty: Norm, k: int) -> None:
     problem = question(Squared(), penalty, k, False, alpha=50.0)
     ensemble = Ensemble.empty(problem.dictionary, problem.start).extend(problem.dictionary, np.arange(3))
@@ -117,15 +161,15 @@ def test_costs_nothing_can_pay_where_outputs_are_bound_together(monkeypatch: pyt
         problem = replace(problem, loss=loss, y=problem.y if y is None else y)
         ensemble = Ensemble.empty(problem.dictionary, np.zeros(3)).extend(problem.dictionary, np.arange(4))
         costs.append(support_cost(problem, replace(ensemble, coef=np.ones((4, 3)))))
-    assert costs[:2] == [np.inf, np.inf]
-    assert np.isfinite(costs[2])
-    bounded = replace(problem, penalty=L1L2(positive=True))
-    assert support_cost(bounded, replace(ensemble, coef=np.ones((4, 3)))) == np.inf
+    assert costs[0] == np.inf
+    assert np.all(np.isfinite(costs[1:]))
+    for bounded in (L1L2(positive=True), L1Linf(positive=True)):
+        assert support_cost(replace(problem, penalty=bounded), replace(ensemble, coef=np.ones((4, 3)))) == np.inf
     monkeypatch.setattr("sparseboost.solvers.support_step.LARGEST_COPY", 4 * 80 - 1)
     assert support_cost(problem, replace(ensemble, coef=np.ones((4, 3)))) == np.inf
 
 
-@pytest.mark.parametrize(("penalty", "k"), [(L1(), 3), (L1L2(), 1), (L1L2(), 3)], ids=str)
+@pytest.mark.parametrize(("penalty", "k"), [(L1(), 3), (L1L2(), 1), (L1L2(), 3), (L1Linf(), 3)], ids=str)
 def test_columns_much_alike_take_fewer_sweeps(penalty: Norm, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = question(Logistic(), penalty, k, True, alpha=1e-3, likeness=30.0)
     ensemble = Ensemble.empty(problem.dictionary, problem.start).extend(problem.dictionary, np.arange(12))

@@ -11,8 +11,9 @@ from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
 from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.gram_cache import digits
-from sparseboost.solvers.quadratic_model import CHEAP_HESSIAN, FLOOR, LARGEST_HESSIAN
+from sparseboost.solvers.quadratic_model import CHEAP_HESSIAN, FLOOR, GRAM_SWEEP, LARGEST_HESSIAN
 from sparseboost.solvers.stepper import Stepper, Weights, padded
+from sparseboost.solvers.support_equations import solution_cost, support_change
 
 Array = np.ndarray
 NEAR = 0.6  # of the way to the last alpha, for dense columns
@@ -23,6 +24,10 @@ ROUNDING = 1e-13  # share of the objective: a smaller gain may be an error
 BLIND_SWEEPS = 100  # where gains are lost in rounding
 PROGRESS = 0.9  # of the gap: where a hundred such sweeps leave more, they are the last
 TINY_PRODUCTS = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
+RENT = 2.0  # times what a step on the support costs: as much must have gone into sweeps before one is taken
+FEWEST_SWEEPS = 12  # before one is taken: two extrapolations
+RIDGE = 1e-12  # share of the diagonal, where columns on the support depend on each other
+SHORTEST = 1e-3  # of a step on the support
 SPARSE_ENTRY, DENSE_ENTRY = 5.0, 2.0  # how much longer an entry of a column takes than one of the products, about
 
 
@@ -93,15 +98,25 @@ class ProductStepper(Stepper):
         diagonal = np.repeat(own[:, None], coef.shape[1], axis=1)
         watched, strength = np.ones(coef.shape[0], np.int8), problem.alpha * self._cost
         fraction, enough, most = FRACTION, ENOUGH * gap if gram.size >= CHEAP_HESSIAN else -np.inf, SWEEPS
-        stalled = False
+        stalled, rent = False, RENT
         for _ in range(MOST_STEPS):
-            gained, _, _, slope = kernels.descent.descend(
+            affordable = min(most, self._sweeps_for(problem, coef, rent))
+            gained, done, _, slope = kernels.descent.descend(
                 None, gram, slope, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
-                -1, watched, None, 0.0, most, fraction, gram.size > TINY_PRODUCTS or fraction < 0.0, None, enough,
+                -1, watched, None, 0.0, affordable, fraction, gram.size > TINY_PRODUCTS or fraction < 0.0, None, enough,
             )  # fmt: skip
             last, (left, objective) = left, self._gap(problem, coef, slope)
             if left <= gap or monitor.out_of_time:
                 break
+            if done == affordable < most:
+                better = self._on_support(problem, products, coef, slope)
+                rent *= 2.0  # sweeps that do not end in spite of it are given more time
+                if better is not None:
+                    coef, slope = better
+                    left, objective = self._gap(problem, coef, slope)
+                    if left <= gap:
+                        break
+                continue
             stalled = fraction < 0.0 and left > PROGRESS * last
             if stalled:
                 break
@@ -109,6 +124,34 @@ class ProductStepper(Stepper):
                 fraction, most, slope = -1.0, BLIND_SWEEPS, products @ coef - self._own
             fraction, enough = 0.1 * fraction, 0.1 * enough
         return Weights(coef, self._intercept(problem, coef), slope=slope), stalled
+
+    def _sweeps_for(self, problem: Problem, coef: Array, times: float) -> int:
+        """How many sweeps cost as much as so many steps on the support."""
+        cost = solution_cost(problem.penalty, coef, 1)
+        sweep = GRAM_SWEEP * max(int(np.count_nonzero(coef)) * self.keys.size, 1)
+        return max(FEWEST_SWEEPS, int(min(times * cost / sweep, SWEEPS)))
+
+    def _on_support(self, problem: Problem, products: Array, coef: Array, slope: Array) -> tuple[Array, Array] | None:
+        """Weights and gradient after a step on the weights that are not zero, if that lowers the objective."""
+        strength, penalty = problem.alpha * self._cost, problem.penalty
+
+        def hessians(rows: Array, outputs: range) -> Array:
+            matrix = products[np.ix_(rows, rows)]
+            matrix[np.diag_indices_from(matrix)] *= 1.0 + RIDGE
+            return matrix[None]
+
+        change = support_change(penalty, hessians, coef, strength, slope, False)
+        if change is None:
+            return None
+        pushed = products @ change
+        linear, bend = float(np.vdot(slope, change)), float(np.vdot(change, pushed))
+        held, step = float(strength @ penalty.value(coef)), 1.0
+        while step >= SHORTEST:
+            moved = coef + step * change
+            if step * linear + 0.5 * step * step * bend + float(strength @ penalty.value(moved)) < held:
+                return moved, slope + step * pushed
+            step *= 0.5
+        return None
 
     def _best(self, problem: Problem, products: Array, starts: list[Weights]) -> tuple[Array, Array, float]:
         """Weights with the smallest objective, their gradient, and their gap."""
