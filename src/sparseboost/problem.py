@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,15 @@ from sparseboost.penalties import NoPenalty, Norm, Penalty
 from sparseboost.threads import one_blas_thread
 
 Array = np.ndarray
+
+
+class Proof(NamedTuple):
+    """What a dual point tells about the problem that has only some of the hypotheses."""
+
+    dual: Array  # respects the intercept's constraint
+    correlation: Array  # of these hypotheses
+    violation: float
+    bound: float  # no weights of these hypotheses have a smaller objective
 
 
 @dataclass(frozen=True)
@@ -206,12 +216,12 @@ class Problem:
 
     def restricted_gap(self, ensemble: Ensemble, score: Array) -> float:
         """Gap of the problem that has only the active hypotheses."""
-        return self.loss_value(score) + self.penalty_value(ensemble) - self.restricted_bound(ensemble, score)
+        return self.loss_value(score) + self.penalty_value(ensemble) - self.restricted_proof(ensemble, score).bound
 
-    def restricted_bound(
+    def restricted_proof(
         self, ensemble: Ensemble, score: Array, dual: Array | None = None, correlation: Array | None = None
-    ) -> float:
-        """Lower bound of the problem that has only the active hypotheses.
+    ) -> Proof:
+        """A lower bound of the problem that has only the active hypotheses, and where it comes from.
 
         `correlation` of a dual point may be known, and is of use where no intercept asks for another one.
         """
@@ -219,7 +229,7 @@ class Problem:
         if correlation is None or self.fit_intercept:
             correlation = ensemble.columns.correlate(self.force(dual))
         violation = float(self.penalty.violation(correlation, ensemble.cost).max(initial=0.0))
-        return self.lower_bound(dual, violation, correlation, ensemble)
+        return Proof(dual, correlation, violation, self.lower_bound(dual, violation, correlation, ensemble))
 
     def lower_bound(
         self, dual: Array, violation: float, correlation: Array | None = None, ensemble: Ensemble | None = None

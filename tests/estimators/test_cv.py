@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import tempfile
 from threading import Lock
@@ -29,7 +28,7 @@ from sparseboost import (
     alpha_max,
     sparse_boost_path,
 )
-from sparseboost.estimators import cv_base
+from sparseboost.estimators import cv_base, jobs
 from sparseboost.estimators.model_choice import take_rows
 from sparseboost.estimators.path import make_path
 from sparseboost.hypotheses import Kernel, Stumps
@@ -157,6 +156,7 @@ def test_one_split_is_enough(regression):
 @pytest.mark.parametrize("data", [np.asarray, sp.csr_array])
 def test_results_do_not_depend_on_n_jobs(classification, data, enough, monkeypatch):
     monkeypatch.setattr(cv_base, "WORTH_PROCESSES", enough)
+    monkeypatch.setattr(jobs, "PATIENCE", 1e9)  # so that processes do take part
     X, y = classification
     one, two = (SparseBoostClassifierCV(**FEW, n_jobs=jobs).fit(data(X), y) for jobs in (1, 2))
     np.testing.assert_array_equal(one.coef_, two.coef_)
@@ -168,6 +168,7 @@ def test_results_do_not_depend_on_n_jobs(classification, data, enough, monkeypat
 @pytest.mark.parametrize("enough", [0.0, np.inf], ids=["processes", "threads"])
 def test_results_do_not_depend_on_who_draws_first(classification, enough, monkeypatch):
     monkeypatch.setattr(cv_base, "WORTH_PROCESSES", enough)
+    monkeypatch.setattr(jobs, "PATIENCE", 1e9)  # so that processes do take part
     X, y = classification
     space = Kernel("rbf", gamma=0.1, support="perceptron")
     one, two = (
@@ -177,23 +178,29 @@ def test_results_do_not_depend_on_who_draws_first(classification, enough, monkey
     np.testing.assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
 
 
-def test_processes_share_x_in_a_file_that_is_gone_afterwards(classification, monkeypatch, tmp_path):
+def test_processes_leave_no_file_behind(classification, monkeypatch, tmp_path):
     monkeypatch.setattr(cv_base, "WORTH_PROCESSES", 0.0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    written = []
-    monkeypatch.setattr(cv_base, "dump", lambda X, file: (written.append(file), joblib.dump(X, file)))
+    lent, lend = [], cv_base.lend
+    monkeypatch.setattr(
+        cv_base, "lend", lambda *values, in_file: (lent.append(in_file), lend(*values, in_file=in_file))[1]
+    )
     X, y = classification
     SparseBoostClassifierCV(**FEW, n_jobs=2).fit(X, y)
     with pytest.raises(ZeroDivisionError):
         SparseBoostClassifierCV(**FEW, n_jobs=2, scoring=lambda model, X, y: 1 / 0).fit(X, y)
-    assert len(written) == (2 if os.name != "nt" else 0)
-    assert not any(file.parent.exists() for file in written)
+    assert lent == [True, True]
+    assert not list(tmp_path.iterdir())
 
 
-def test_one_job_starts_no_process(classification, monkeypatch):
+@pytest.mark.parametrize("setting", [{}, {"n_jobs": 2, "backend": "threading"}, {"n_jobs": 2}])
+def test_processes_start_only_where_they_are_wanted(classification, setting, monkeypatch):
     monkeypatch.setattr(cv_base, "WORTH_PROCESSES", 0.0)
-    monkeypatch.setattr(cv_base, "dump", None)
-    SparseBoostClassifierCV(**FEW).fit(*classification)
+    asked, do_all = [], cv_base.do_all
+    monkeypatch.setattr(cv_base, "do_all", lambda jobs, helpers: (asked.append(helpers), do_all(jobs, helpers))[1])
+    with joblib.parallel_config(**setting):
+        SparseBoostClassifierCV(**FEW).fit(*classification)
+    assert asked == ([1] if setting == {"n_jobs": 2} else [])
 
 
 @pytest.mark.parametrize(("tol", "rough"), [(1e-6, 1e-5), (3e-4, 1e-3), (1e-2, 1e-2)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sparseboost import SparseBoostClassifier, SparseBoostRegressor, SparsePath, alpha_max, sparse_boost_path
 from sparseboost.estimators import path as path_module
+from sparseboost.solvers import newton_stepper
 
 TOL = 1e-5
 
@@ -69,6 +71,28 @@ def test_every_point_is_as_good_as_a_fit_of_its_own(family, X, y, parameters):
         again.coef_, again.intercept_ = path.coef(i), path.intercepts[i]
         again.fit(X, y)
         assert again.objective_ == pytest.approx(path.objectives[i], rel=1e-10)
+        if parameters.get("loss") != "absolute":  # whose dual points are the solver's
+            assert again.dual_gap_ == pytest.approx(gap, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("labels", [1, 3])
+@pytest.mark.parametrize("free", [False, True])
+def test_rough_gaps_are_those_of_a_look_at_all_inputs(free, labels, rng, monkeypatch):
+    X = rng.normal(size=(120, 40)) + 0.5
+    y = (X[:, :labels] + rng.normal(size=(120, labels)) > 0.5).astype(int)
+    kept, good = [], newton_stepper.good
+    monkeypatch.setattr(newton_stepper, "good", lambda *given: (found := good(*given), kept.append(found))[0])
+    settings = {"tol": 3e-3, "fit_intercept": free}
+    path = sparse_boost_path(X, y if labels > 1 else y[:, 0], alphas=150, loss="logistic", **settings)
+    assert sum(found is not None for found in kept) > 5  # foreseen, and good enough
+    for i in range(0, 150, 7):
+        again = SparseBoostClassifier(path.alphas[i], warm_start=True, max_rounds=0, **settings)
+        again.coef_, again.intercept_, again._over_features = path.coef(i), path.intercepts[i], True
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            again.fit(X, y if labels > 1 else y[:, 0])
+        assert again.objective_ == pytest.approx(path.objectives[i], rel=1e-12)
+        assert again.dual_gap_ == pytest.approx(path.dual_gaps[i], rel=1e-9, abs=1e-13)
 
 
 @every_setting

@@ -13,7 +13,7 @@ from sparseboost.hypotheses import Features, features
 from sparseboost.losses import Squared
 from sparseboost.monitors import Monitor
 from sparseboost.penalties import L1, L1L2, L1Linf
-from sparseboost.problem import Problem
+from sparseboost.problem import Problem, Proof
 from sparseboost.solvers import Boosting, Newton, induction
 from sparseboost.solvers.newton_stepper import NewtonStepper
 from sparseboost.solvers.product_stepper import ProductStepper
@@ -123,10 +123,23 @@ def test_a_certificate_takes_known_gradients_only_where_its_dual_point_is_the_gr
     products.enter(problem, np.arange(4))
     slope = rng.normal(size=(4, K))
     for stepper, known in ((newton, not free), (products, True)):
-        trial = SimpleNamespace(problem=replace(problem, fit_intercept=free), weights=SimpleNamespace(slope=slope))
+        trial = SimpleNamespace(
+            problem=replace(problem, fit_intercept=free), weights=SimpleNamespace(slope=slope, proof=None)
+        )
         assert (Sequential._slope(SimpleNamespace(stepper=stepper), trial) is slope) == known
         trial.weights.slope = slope[:3]  # of fewer rows than are active now
         assert Sequential._slope(SimpleNamespace(stepper=stepper), trial) is None
+        trial.weights.proof = Proof(slope, 2.0 * slope, 1.0, 0.0)  # its dual point is the one to correlate with
+        np.testing.assert_array_equal(Sequential._slope(SimpleNamespace(stepper=stepper), trial), 2.0 * slope)
+
+
+def test_a_bound_that_is_known_is_taken_only_if_no_other_hypothesis_pulls_more(rng):
+    problem, _ = question(L1L2(), False, rng)
+    dual = problem.dual_point(np.zeros((M, K)))
+    for largest, known in ((2.0, True), (2.1, False)):
+        weights = SimpleNamespace(proof=Proof(dual, dual, 2.0, -7.0))
+        trial = SimpleNamespace(problem=problem, weights=weights, violation=np.array([1.0, largest]))
+        assert Sequential._lower(trial, dual) == (-7.0 if known else problem.lower_bound(dual, largest))
 
 
 @pytest.mark.parametrize("free", [False, True])

@@ -95,9 +95,16 @@ def test_the_gap_of_a_point_is_the_restricted_gap(case: Any, free: bool, rng: np
     ensemble = full_ensemble(problem)
     ensemble = replace(ensemble, coef=0.3 * rng.normal(size=ensemble.coef.shape))
     point = newton_module.look(problem, ensemble, ensemble.score())
-    gap = newton_module._gap(problem, point, gradients(problem, point), 0.0)
+    gap, proof = newton_module._gap(problem, point, gradients(problem, point), 0.0)
     expected = problem.restricted_gap(ensemble, point.score)
     assert gap == pytest.approx(expected, rel=1e-9, abs=1e-14)
+    if proof is not None:  # what it says of its dual point is true
+        assert proof.bound == pytest.approx(point.objective - gap, rel=1e-12)
+        pulls = ensemble.columns.correlate(problem.force(proof.dual))
+        np.testing.assert_allclose(proof.correlation[: len(pulls)], pulls, atol=1e-12)
+        assert proof.violation == problem.penalty.violation(proof.correlation, ensemble.cost).max()
+        if free:
+            np.testing.assert_allclose(problem.weight @ proof.dual, 0.0, atol=1e-12)
 
 
 def gradients(problem: Problem, point: Any) -> np.ndarray:
@@ -114,7 +121,9 @@ def test_near_the_best_intercept_the_gap_needs_no_other_dual_point(case: Any, rn
         moved = replace(solved, intercept=solved.intercept + move * rng.normal(size=solved.intercept.shape))
         point = newton_module.look(problem, moved, moved.score())
         gradient = gradients(problem, point)
-        off = newton_module._gap(problem, point, gradient, np.inf) - problem.restricted_gap(moved, point.score)
+        gap, proof = newton_module._gap(problem, point, gradient, np.inf)
+        assert proof is None  # that dual point does not respect the intercept
+        off = gap - problem.restricted_gap(moved, point.score)
         assert abs(off) <= newton_module.BALANCED * float(np.abs(gradient[-1]).sum())
 
 

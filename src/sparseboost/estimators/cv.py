@@ -57,8 +57,8 @@ standardize, class_weight, max_rounds, max_features, tol, warm_start, random_sta
     time_budget : float, optional
         Seconds after which a path stops improving its models, for each path and for the final fit.
     n_jobs : int or None, default=None
-        Folds walked at a time: in threads, or in processes where there is much to do (they take a second or two to
-        start, the first time; `joblib.parallel_config("threading")` does without). Results do not depend on it.
+        Folds walked at a time: in threads, or where there is much to do by this process and others that help it
+        (`joblib.parallel_config("threading")` does without). Results do not depend on it.
 
     Attributes
     ----------

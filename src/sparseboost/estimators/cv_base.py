@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed, dump, effective_n_jobs, load
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import BACKENDS, get_active_backend
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, check_cv
@@ -22,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparseboost.estimators.base import BaseSparseBoost
 from sparseboost.estimators.callbacks import with_callbacks
+from sparseboost.estimators.jobs import Job, Lent, do_all, lend
 from sparseboost.estimators.model_choice import (
     choose,
     cv_results,
@@ -130,17 +129,16 @@ class ChoosesAlpha(BaseSparseBoost):
             encoded = (dictionary.X, *encoded[1:])
         scorer = self._scorer()
         raw = indexable(X, y) if scorer is not None else None
-        worker = self._worker()
-        workplace = self._workplace(encoded, len(splits))
+        worker, helpers = self._worker(), self._helpers(encoded, len(splits))
+        _, *rest = encoded
         # the path on all examples is one job more; BLAS keeps to one thread so that bits do not depend on n_jobs
-        with one_blas_thread(), _in_file(encoded[0], workplace) as mapped:
-            if mapped is not encoded[0]:
-                encoded = (mapped, *encoded[1:])
-                problem = self._pose(*encoded) if isinstance(dictionary, FeatureDictionary) else problem
-            jobs = [delayed(worker._fold)(encoded, train, test, scorer, raw, routed["score"]) for train, test in splits]
-            whole, *folds = Parallel(n_jobs=self.n_jobs, prefer=workplace, mmap_mode="c")(
-                [delayed(worker._whole)(problem), *jobs]
-            )
+        with one_blas_thread(), lend(encoded[0], raw, in_file=helpers > 0) as lent:
+            jobs: list[Job] = [partial(worker._whole, problem)]
+            jobs += [partial(worker._fold, lent, rest, train, test, scorer, routed["score"]) for train, test in splits]
+            if helpers:
+                whole, *folds = do_all(jobs, helpers)
+            else:
+                whole, *folds = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(job)() for job in jobs)
         paths = [path for path, _ in folds]
         warn_unconverged(type(self).__name__, [whole, *paths], stacklevel=6)
         scores = np.array([score for _, score in folds])
@@ -156,23 +154,27 @@ class ChoosesAlpha(BaseSparseBoost):
             del worker._skl_callbacks
         return worker
 
-    def _workplace(self, encoded: Encoded, n_splits: int) -> str:
-        """Threads share the interpreter, which half of a path waits for; processes take a second or two to start."""
-        if effective_n_jobs(self.n_jobs) == 1:
-            return "threads"
+    def _helpers(self, encoded: Encoded, n_splits: int) -> int:
+        """How many processes take part; none where threads do, or whatever `joblib.parallel_config` asks for.
+
+        Threads share the interpreter, which half of a path waits for; processes take a second or two to start.
+        """
+        backend, _ = get_active_backend(prefer="processes")
         X, target, loss, _ = encoded
         entries = (X.nnz if sp.issparse(X) else X.size) * loss.n_outputs(target)
-        return "processes" if entries * n_splits * self.alphas_.size > WORTH_PROCESSES else "threads"
+        if type(backend) is not BACKENDS.get("loky") or entries * n_splits * self.alphas_.size <= WORTH_PROCESSES:
+            return 0
+        return min(effective_n_jobs(self.n_jobs) - 1, n_splits)
 
     def _whole(self, problem: Problem) -> SparsePath:
         with one_blas_thread():
             return self._path(problem)
 
     def _fold(
-        self, encoded: Encoded, train: Array, test: Array, scorer: Any, raw: Any, score_params: dict[str, Any]
+        self, lent: Lent, rest: list[Any], train: Array, test: Array, scorer: Any, score_params: dict[str, Any]
     ) -> tuple[SparsePath, Array]:
         """The path on some examples, and its scores on others."""
-        X, target, loss, weight = encoded
+        (X, raw), (target, loss, weight) = lent.values, rest
         with one_blas_thread():
             tol = max(self.tol, min(ROUGH * self.tol, ROUGHEST))
             path = self._path(self._pose(take_rows(X, train), target[train], loss, weight[train]), tol)
@@ -238,18 +240,6 @@ class ChoosesAlpha(BaseSparseBoost):
         if self.scoring is not None:
             router.add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
         return router
-
-
-@contextmanager
-def _in_file(X: Any, workplace: str) -> Iterator[Any]:
-    """X in a file that processes read in place; joblib would make one too, and wait up to a second for its end."""
-    if workplace == "threads" or isinstance(X, np.memmap) or os.name == "nt":  # there, files in use cannot be deleted
-        yield X
-        return
-    with TemporaryDirectory(prefix="sparseboost-", ignore_cleanup_errors=True) as folder:
-        file = Path(folder) / "X"
-        dump(X, file)
-        yield load(file, mmap_mode="c")
 
 
 def _take(value: Any, rows: Array, length: int) -> Any:

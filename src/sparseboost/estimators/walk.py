@@ -214,7 +214,7 @@ class Sequential:
         )
         alphas = [self.before, self.alpha, *(trial.problem.alpha for trial in trials)]
         for trial, a, b, c in zip(trials, alphas, alphas[1:], alphas[2:], strict=False):
-            trial.weights = last
+            trial.weights = last._replace(proof=None)  # which is of another alpha
             ahead = self.foresees and a > b
             self._correct(trial, foreseen(earlier, last, (b - c) / (a - b)) if ahead else None)
             earlier, last = last, trial.weights
@@ -265,16 +265,26 @@ class Sequential:
         for trial, loss, dual, seen in zip(trials, losses, duals, found, strict=True):
             problem, coef = trial.problem, trial.weights.coef
             trial.seen = seen
-            trial.lower = max(trial.lower, problem.lower_bound(dual, float(seen.violation.max(initial=0.0))))
+            trial.lower = max(trial.lower, self._lower(trial, dual))
             held = float(self.violations.cost[trial.keys[: len(coef)]] @ problem.penalty.value(coef))
             trial.objective = loss + problem.alpha * held
             trial.seconds += share
             self._report(trial)
 
+    @staticmethod
+    def _lower(trial: _Trial, dual: Array) -> float:
+        """What no weights are below; the stepper may know it, if no other hypothesis pulls more than the active."""
+        violation, proof = float(trial.violation.max(initial=0.0)), trial.weights.proof
+        if proof is not None and proof.violation == violation:
+            return proof.bound
+        return trial.problem.lower_bound(dual, violation)
+
     def _slope(self, trial: _Trial) -> Array | None:
-        """Gradient of the loss in the rows, if the dual point is that gradient and the stepper has seen it."""
-        slope = trial.weights.slope
-        balanced = not trial.problem.fit_intercept or isinstance(self.stepper, ProductStepper)
+        """Correlations of the rows with the dual point, if the stepper has seen them."""
+        proof, slope = trial.weights.proof, trial.weights.slope
+        if proof is not None:
+            slope = proof.correlation
+        balanced = proof is not None or not trial.problem.fit_intercept or isinstance(self.stepper, ProductStepper)
         return slope if balanced and slope is not None and len(slope) == self.stepper.keys.size else None
 
     @staticmethod
@@ -282,6 +292,8 @@ class Sequential:
         """Loss and dual point of a model; the stepper may have seen both."""
         if weights.loss is None or weights.force is None:
             return problem.loss_and_dual_point(score)
+        if weights.proof is not None:
+            return weights.loss, weights.proof.dual
         return weights.loss, problem.dual_point(score, problem.dual_of(weights.force))
 
     def _report(self, trial: _Trial) -> None:

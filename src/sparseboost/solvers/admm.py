@@ -279,7 +279,7 @@ class _Consensus:
         if self.kinks:
             which = [average] * len(self.blocks)
             dual = self.partition.collect(self.executor.apply(row_blocks.dual_point, self.blocks, states, which))
-        upper, lower = problem.driving_objective(ensemble, score), problem.restricted_bound(ensemble, score, dual)
+        upper, lower = problem.driving_objective(ensemble, score), problem.restricted_proof(ensemble, score, dual).bound
         kept, kept_dual = self.best
         if lower > self.lower:
             self.lower, kept_dual = lower, dual

@@ -11,11 +11,11 @@ from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Enumerable
 from sparseboost.monitors import Monitor
 from sparseboost.penalties import Norm
-from sparseboost.problem import Problem
+from sparseboost.problem import Problem, Proof
 from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.correction import Corrected, Corrector, Goal
 from sparseboost.solvers.gram_cache import GramCache, digits
-from sparseboost.solvers.quadratic_model import Aim, QuadraticModel, least_gap
+from sparseboost.solvers.quadratic_model import BLIND_SWEEPS, FEW_BLIND, Aim, QuadraticModel, least_gap
 from sparseboost.solvers.support_step import support_cost, support_step
 
 Array = np.ndarray
@@ -55,6 +55,7 @@ class Point(NamedTuple):
     force: Array  # weighted gradient in the scores
     local: Array  # curvature, as `Loss.model_curvature` gives it
     gradient: Array | None = None  # in the rows and, in the last row, the intercept, where that is known
+    proof: Proof | None = None  # of its gap, where that was asked for
 
 
 class Newton(Corrector):
@@ -123,10 +124,11 @@ class Newton(Corrector):
         model.enough, model.rough, model.wanted = ENOUGH * goal.gap, goal.waiting, SPARE * goal.gap
         gradient = model.gradient(point.force) if point.gradient is None else point.gradient
         gap, gained, bound, stalled, promise = np.inf, np.inf, 0.0, False, np.inf
+        proof: Proof | None = None
         aim: Aim | None
         least, idle = np.inf, 0
         for _ in range(MOST_STEPS):
-            point = point._replace(force=_NOTHING)  # what large arrays were needed for is done
+            point, proof = point._replace(force=_NOTHING), None  # what large arrays were needed for is done
             aim, old = model.step(point.ensemble, gradient, point.local), self._cache.is_old(point.local)
             point = _bare(point)
             found = _search(problem, point, aim)
@@ -156,13 +158,15 @@ class Newton(Corrector):
                     model.care, model.enough = max(0.1 * model.care, MOST_CARE), 0.1 * model.enough
             lost = promise <= ROUNDING * abs(point.objective)
             if lost or _least_gap(problem, point.ensemble, gradient) <= goal.gap:
-                gap = _gap(problem, point, gradient, goal.gap)
+                gap, proof = _gap(problem, point, gradient, goal.gap)
                 # below the rounding of the objective only the gap still shows progress, and not every time
-                idle = idle + 1 if lost and gap > 0.9 * least else 0
-                least, stalled, model.blind = min(gap, least), idle >= MOST_IDLE, lost
+                patient = 0 < model.blind < BLIND_SWEEPS  # more sweeps may do what these did not
+                idle = idle + (not patient) if lost and gap > 0.9 * least else 0
+                least, stalled = min(gap, least), idle >= MOST_IDLE
+                model.blind = min(max(2 * model.blind, FEW_BLIND), BLIND_SWEEPS) if lost else 0
             if stalled or gap <= goal.gap or minor or monitor.out_of_time:
                 break
-        return point._replace(gradient=gradient), bound, stalled
+        return point._replace(gradient=gradient, proof=proof), bound, stalled
 
     def _on_support(self, problem: Problem, point: Point, gradient: Array) -> Point | None:
         """A step on the weights that are not zero, if it helps, and when sweeps have cost more than it does."""
@@ -181,12 +185,14 @@ def look(problem: Problem, ensemble: Ensemble, score: Array) -> Point:
     return Point(ensemble, score, loss, loss + problem.penalty_value(ensemble), force, local)
 
 
-def is_good(problem: Problem, point: Point, wanted: float) -> bool:
-    """Whether the gap of the active hypotheses is as small as wanted, at a point whose gradient is known."""
+def good(problem: Problem, point: Point, wanted: float) -> Point | None:
+    """A point whose gradient is known, if the gap of the active hypotheses is as small as wanted there."""
     gradient = point.gradient
     assert gradient is not None
-    small = _least_gap(problem, point.ensemble, gradient) <= wanted
-    return small and _gap(problem, point, gradient, wanted) <= wanted
+    if _least_gap(problem, point.ensemble, gradient) > wanted:
+        return None
+    gap, proof = _gap(problem, point, gradient, wanted)
+    return point._replace(proof=proof) if gap <= wanted else None
 
 
 def _bare(point: Point) -> Point:
@@ -200,17 +206,18 @@ def _dense(problem: Problem) -> bool:
     return isinstance(dictionary, Enumerable) and dictionary.entries == problem.y.shape[0] * dictionary.size
 
 
-def _gap(problem: Problem, point: Point, gradient: Array, wanted: float) -> float:
-    """Gap of the active hypotheses, or nearly so; what the loss and its gradient are is known."""
+def _gap(problem: Problem, point: Point, gradient: Array, wanted: float) -> tuple[float, Proof | None]:
+    """Gap of the active hypotheses, or nearly so, and its proof; what the loss and its gradient are is known."""
     if problem.driving_loss is not problem.loss:
-        return problem.restricted_gap(point.ensemble, point.score)
+        return problem.restricted_gap(point.ensemble, point.score), None
     dual = problem.dual_of(point.force)
     if problem.fit_intercept and BALANCED * float(np.abs(gradient[-1]).sum()) <= wanted:
         # the intercept is so near its best that a dual point which respects it would tell the same
         rows, ensemble = gradient[:-1], point.ensemble
         violation = float(problem.penalty.violation(rows, ensemble.cost).max(initial=0.0))
-        return point.objective - problem.lower_bound(dual, violation, rows, ensemble)
-    return point.objective - problem.restricted_bound(point.ensemble, point.score, dual, gradient)
+        return point.objective - problem.lower_bound(dual, violation, rows, ensemble), None
+    proof = problem.restricted_proof(point.ensemble, point.score, dual, gradient)
+    return point.objective - proof.bound, proof
 
 
 def _least_gap(problem: Problem, ensemble: Ensemble, gradient: Array) -> float:

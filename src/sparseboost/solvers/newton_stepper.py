@@ -10,7 +10,7 @@ from sparseboost.ensemble import Ensemble
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
 from sparseboost.solvers.correction import Goal
-from sparseboost.solvers.newton import Newton, Point, is_good, look
+from sparseboost.solvers.newton import Newton, Point, good, look
 from sparseboost.solvers.stepper import Stepper, Weights, padded
 
 Array = np.ndarray
@@ -50,6 +50,7 @@ class NewtonStepper(Stepper):
             some._replace(
                 coef=padded(some.coef, alive.size)[alive],
                 slope=None if some.slope is None else some.slope[alive[: len(some.slope)]],
+                proof=None,
             )
             for some in weights
         ]
@@ -58,13 +59,14 @@ class NewtonStepper(Stepper):
         self._active = self._active.extend(problem.dictionary, keys)
 
     def solve(self, problem: Problem, starts: list[Weights], gap: float, monitor: Monitor) -> tuple[Weights, bool]:
-        found, stalled = self._best(problem, starts), False
+        start, stalled = self._best(problem, starts), False
         # what was foreseen may be good enough; what is repaired was not, whatever the active hypotheses say
-        if len(starts) == 1 or not is_good(problem, found, gap):
-            found, _, stalled = self._newton.improve(problem, found, Goal(gap), monitor)
+        found = good(problem, start, gap) if len(starts) > 1 else None
+        if found is None:
+            found, _, stalled = self._newton.improve(problem, start, Goal(gap), monitor)
         model = found.ensemble
         slope = None if found.gradient is None else found.gradient[: model.size]
-        return Weights(model.coef, model.intercept, found.score, slope, found.loss, found.force), stalled
+        return Weights(model.coef, model.intercept, found.score, slope, found.loss, found.force, found.proof), stalled
 
     def _best(self, problem: Problem, starts: list[Weights]) -> Point:
         """The start with the smallest objective; that of the first may be known without a look."""

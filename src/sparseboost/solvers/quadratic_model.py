@@ -20,7 +20,8 @@ COLUMN_SWEEPS, FEWEST_SWEEPS = 50, 10
 EARLY = 2  # sweeps that softmax combines first: columns that most examples have move together, and only so get far
 COLUMN_FRACTION = 0.01  # sweeps stop when one gains less than this share of all before it
 LATER_SWEEPS = 4  # that the models after the first are expected to take
-GRAM_SWEEPS, BLIND_SWEEPS = 1000, 300
+GRAM_SWEEPS = 1000
+FEW_BLIND, BLIND_SWEEPS = 12, 300  # below rounding, at first and after doubling; two extrapolations
 GRAM_FRACTION = 1e-3
 TINY_HESSIAN = 10_000  # entries: extrapolation saves nothing, and magnifies rounding
 LARGEST_HESSIAN, SMALL_HESSIAN = 10_000_000, 1_000_000  # entries
@@ -59,7 +60,7 @@ class QuadraticModel:
         self.care = 1.0  # times the gain at which sweeps stop
         self.enough = 0.0  # or this gain, whatever the others were
         self.wanted = 0.0  # gap
-        self.blind = False  # whether what a sweep gains is lost in rounding and says nothing
+        self.blind = 0  # how many sweeps to make where what one gains is lost in rounding, and says nothing
         # how many sweeps the model is expected to take, or, where products are kept for good, all that follow
         self.sweeps = 30 if problem.driving_loss.quadratic else 7
         self.most_sweeps = COLUMN_SWEEPS  # over columns, before a Hessian would have been cheaper
@@ -192,12 +193,12 @@ class QuadraticModel:
         problem = self.problem
         entries = gram.size if problem.driving_loss.quadratic else gram.size // gram.shape[1] * factor.size
         ends = problem.driving_loss.quadratic and gram.size >= CHEAP_HESSIAN
-        most, fraction = (BLIND_SWEEPS, -1.0) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION)
+        most, fraction = (self.blind, -1.0) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION)
         promise, slope = 0.0, gradient
         while True:
             gained, done, _, slope = kernels.descent.descend(
                 None, gram, slope, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
-                -1, watched, None, 0.0, most, fraction, entries > TINY_HESSIAN or self.blind, None,
+                -1, watched, None, 0.0, most, fraction, entries > TINY_HESSIAN or self.blind > 0, None,
                 self.enough if ends else -np.inf, 0, factor,
             )  # fmt: skip
             promise, most = promise + gained, most - done
@@ -227,7 +228,7 @@ class QuadraticModel:
         last = -1 if follows is not None or not free else coef.shape[0] - 1
         watched = (alive if last < 0 else np.append(alive, True)) * patience
         part = coef[: watched.size]
-        most, fraction = (BLIND_SWEEPS, -1.0) if self.blind else (self.most_sweeps, COLUMN_FRACTION * self.care)
+        most, fraction = (self.blind, -1.0) if self.blind else (self.most_sweeps, COLUMN_FRACTION * self.care)
         quick = self.rough and self.digits is np.float64 and not problem.driving_loss.multiclass
         most = min(most, ROUGH_SWEEPS) if quick else most
         promise, done, moved, _ = kernels.descent.descend(

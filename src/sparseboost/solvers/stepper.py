@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparseboost.monitors import Monitor
-from sparseboost.problem import Problem
+from sparseboost.problem import Problem, Proof
 
 Array = np.ndarray
 
@@ -22,6 +22,7 @@ class Weights(NamedTuple):
     slope: Array | None = None  # gradient of the loss in the rows
     loss: float | None = None  # of all examples
     force: Array | None = None  # what pulls at the scores of every example
+    proof: Proof | None = None  # of the gap of the active hypotheses at the alpha of these weights
 
 
 class Stepper(ABC):
