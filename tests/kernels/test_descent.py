@@ -12,7 +12,7 @@ from components import PENALTIES, name
 
 from sparseboost import kernels
 from sparseboost.hypotheses import Columns, Features
-from sparseboost.penalties import NoPenalty, Penalty
+from sparseboost.penalties import L1, L1L2, L1Linf, NoPenalty, Penalty
 
 Array = np.ndarray
 
@@ -223,9 +223,30 @@ def test_one_matrix_serves_outputs_with_factors(rng: np.random.Generator) -> Non
     coef = np.zeros((n, k))
     kernels.descent.descend(
         None, np.ascontiguousarray(gram[:, None, :]), gradient, diagonal, np.zeros(n), coef, NoPenalty.kernel, False,
-        -1, np.ones(n, np.int8), None, 0.0, 500, 0.0, True, factor=factor,
+        -1, np.ones(n, np.int8), None, 0.0, 500, 0.0, True, factor=factor[:, None],
     )  # fmt: skip
     np.testing.assert_allclose(coef, -np.linalg.solve(gram, gradient) / factor, atol=1e-6)
+
+
+@pytest.mark.parametrize("penalty", [L1(), L1L2(), L1Linf()], ids=repr)
+def test_one_matrix_serves_pairs_of_outputs_with_factors(penalty: Penalty, rng: np.random.Generator) -> None:
+    n, k = 5, 3
+    A, q = rng.normal(size=(20, n)), rng.dirichlet(np.ones(k))
+    gram, gradient, factor = A.T @ A, rng.normal(size=(n, k)), np.diag(q) - np.outer(q, q)
+    gradient -= gradient.mean(axis=1, keepdims=True)
+    diagonal = 2.0 * np.diag(gram)[:, None] * np.diag(factor)
+    written = np.einsum("jl,rs->jrsl", gram, factor).reshape(n, k, k * n)
+    results = []
+    for matrix, times in ((gram[:, None, :], factor), (written, None)):
+        coef = np.zeros((n, k))
+        found = kernels.descent.descend(
+            None, np.ascontiguousarray(matrix), gradient, diagonal, np.full(n, 0.3), coef, penalty.kernel, False,
+            -1, np.ones(n, np.int8), None, 0.0, 30, 0.0, True, factor=times,
+        )  # fmt: skip
+        results.append((coef, found.slope, found.gained))
+    assert np.any(results[0][0] != 0.0)
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.parametrize("digits", [np.float32, np.float64])

@@ -83,7 +83,7 @@ def test_hessian_of_the_weights(case: LossCase, sparse: bool, alike: bool) -> No
         truth = np.einsum("i,ij,irs,il->jrsl", problem.weight, A, h, A)
         if not loss.multiclass:
             truth = np.einsum("jrrl->jrl", truth)[:, :, None, :]
-            found = found * cache.factor(k)[:, None, None]
+        found = found * cache.factor(k)[..., None]
         np.testing.assert_allclose(found, truth, atol=1e-5 * np.abs(truth).max())
     if isinstance(loss, (Logistic, Softmax)) and k > 1:
         assert uniform(local) == alike

@@ -29,6 +29,16 @@ def _push_slope(gram, factor, j, change, slope):
     """Add what the Hessian makes of the change of a row to the slopes of all rows."""
     n = gram.shape[0]
     coupled = gram.shape[1] > 1 and gram.shape[2] > n
+    if factor.shape[1] > 1:  # between all outputs, of one matrix that serves them all
+        line = gram[j, 0]
+        for s in range(slope.shape[0]):
+            one = 0.0
+            for r in range(change.size):
+                one += factor[s, r] * change[r]
+            part = slope[s]
+            for p in range(n):
+                part[p] += one * line[p]
+        return
     for r in range(change.size):
         if change[r] == 0.0:
             continue
@@ -39,7 +49,7 @@ def _push_slope(gram, factor, j, change, slope):
                 for p in range(n):
                     part[p] += change[r] * some[p]
         else:
-            part, one = slope[r], change[r] * factor[r]
+            part, one = slope[r], change[r] * factor[r, 0]
             for p in range(n):
                 part[p] += one * line[p]
 
@@ -308,7 +318,8 @@ def descend(
 
     gram[j, r] belongs to output r of row j: its entries run over the rows l of the same output or, where outputs depend
     on each other, over those of all outputs s at s·n + l. gram[j, 0] serves all outputs if it is alone, times
-    the `factor` of each, and may be longer than the rows are many.
+    the `factor` of each, of shape (k, 1), and may be longer than the rows are many. Where outputs depend on each other
+    and all examples have the same curvature, that factor is of shape (k, k).
     """
     full_columns, full_curve = None, None
     pushed, other = np.empty(coef.shape[::-1]), np.empty(coef.shape[::-1])
@@ -327,7 +338,7 @@ def descend(
         full_curve = weight, bound, local, pivot, np.empty(many, own), rounded
         pushed, other = blank(local.shape, own), blank(local.shape, own)
     slope = np.empty(coef.shape if columns is None else (0, 0))
-    moved, factor = np.empty(coef.shape[1]), np.ones(coef.shape[1]) if factor is None else factor
+    moved, factor = np.empty(coef.shape[1]), np.ones((coef.shape[1], 1)) if factor is None else factor
     total, done = _sweeps(
         full_columns, gram, factor, None if follows is None else (*follows, np.empty(coef.shape)), gradient, diagonal,
         strength, coef, kind, positive, free, watched, full_curve, floor, most, fraction, enough, extrapolate, early,

@@ -35,6 +35,12 @@ class State:
     dual: Any = None  # a dual point that the last step found; by default the gradient is one
     unaffordable: bool = False  # all hypotheses that wanted to enter need more inputs than are allowed
 
+    def give_score(self) -> Array:
+        """The scores, for a step that makes new ones: of many outputs they take more memory than the data."""
+        score = self.score
+        object.__setattr__(self, "score", None)
+        return score
+
 
 @dataclass(frozen=True)
 class Request:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sparseboost.hypotheses import Enumerable
 from sparseboost.penalties import Norm
 from sparseboost.problem import Problem, Survey
 
@@ -29,9 +30,18 @@ class DualLine:
 
     def tighten(self, problem: Problem, score: Array, dual: Any, survey: Survey, target: float) -> Survey:
         """The survey, with the best bound on the line if that may be what the fit is waiting for."""
-        last, self._last = self._last, (problem, score, dual, survey.candidates.correlation)
+        last, self._last = self._last, None
+        if not isinstance(problem.penalty, Norm) or not isinstance(score, np.ndarray):
+            return survey
+        if not isinstance(problem.dictionary, Enumerable) or score.size <= problem.dictionary.entries:
+            self._last = (
+                problem,
+                score,
+                dual,
+                survey.candidates.correlation,
+            )  # else it takes more memory than the data
         waits = target < survey.gap <= WITHIN * target
-        if not waits or last is None or not isinstance(problem.penalty, Norm) or not isinstance(score, np.ndarray):
+        if not waits or last is None:
             return survey
         here, there = survey.candidates.correlation, last[3]
         if here is None or there is None or here.shape != there.shape:

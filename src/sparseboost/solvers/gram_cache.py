@@ -68,8 +68,7 @@ class GramCache:
     def hessian(self, problem: Problem, ensemble: Ensemble, alive: Array, local: Array) -> Array:
         """The Hessian of rows and, if there is one, of the intercept behind them, H[j, r, s, l].
 
-        Where examples do not differ and outputs do not depend on each other, it is that of one output, to be multiplied
-        by the `factor` of each.
+        Where examples do not differ it is that of one output, to be multiplied by the `factor` of each or of each pair.
         """
         self._follow(problem, local)
         place = places(ensemble.keys[alive], self._keys)
@@ -82,9 +81,8 @@ class GramCache:
         inner = self._hessian[place]
         out = inner.take(place, axis=3)  # in the order of memory that kernels expect
         shift = self._panel.scales(ensemble, alive)
-        whole = self._factor if problem.driving_loss.multiclass else None
         if shift is None:
-            return out if whole is None else out * whole[..., None]
+            return out
         scale, centre = shift
         if problem.fit_intercept:
             scale, centre = np.append(scale, 0.0), np.append(centre, 1.0)
@@ -92,11 +90,11 @@ class GramCache:
         out *= scale[:, None, None, None] * scale
         out += edge[..., None] * centre
         out += centre[:, None, None, None] * (scale * self._hessian[0].take(place, axis=2) + corner[..., None] * centre)
-        return out if whole is None else out * whole[..., None]
+        return out
 
     def factor(self, k: int) -> Array:
-        """What the Hessian is to be multiplied by, for each of k outputs."""
-        return np.ones(k) if self._factor is None or self._factor.shape[1] > 1 else self._factor[:, 0]
+        """What the Hessian is to be multiplied by, for each of k outputs or each pair of them."""
+        return np.ones((k, 1)) if self._factor is None else self._factor
 
     def _follow(self, problem: Problem, local: Array) -> None:
         """Forget everything if it belongs to another problem or to a curvature that is too far away."""
@@ -157,10 +155,16 @@ def uniform(local: Array) -> bool:
     return local.shape[1] > 1 and bool(np.all(local[0] == local[-1])) and bool(np.all(local == local[0]))
 
 
+def shared(problem: Problem, local: Array) -> bool:
+    """Whether one matrix of products serves all outputs: examples do not differ, nor in what they compare with."""
+    loss = problem.driving_loss
+    return uniform(local) and not (loss.multiclass and loss.pivot(problem.y[:1])[0] >= 0)
+
+
 def _factor(problem: Problem, local: Array) -> Array | None:
     """What the products of columns are multiplied by in every pair of outputs, where examples do not differ."""
     loss = problem.driving_loss
-    if not uniform(local) or (loss.multiclass and loss.pivot(problem.y[:1])[0] >= 0):
+    if not shared(problem, local):
         return None
     return np.diag(local[0]) - np.outer(local[0], local[0]) if loss.multiclass else local[0][:, None].copy()
 

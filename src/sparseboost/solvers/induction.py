@@ -79,7 +79,7 @@ class Boosting(Solver):
             found = self._once(problem, ensemble, state.score, np.arange(ensemble.size) >= before.size)
             inducing = False
         else:
-            found = self.correction.run(problem, ensemble, state.score, goal, monitor)
+            found = self.correction.run(problem, ensemble, state.give_score(), goal, monitor)
         # Where the dual point is not unique, a hypothesis without weight may hold it in place: dropped, it would come
         # back round after round. It goes only if the objective fell, which cannot happen for ever.
         holds = found.dual is not None and found.bound <= 0.5 * target

@@ -12,7 +12,7 @@ from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
 from sparseboost.solvers.constant_gram import ConstantGram
 from sparseboost.solvers.following import Following
-from sparseboost.solvers.gram_cache import GramCache, digits, uniform
+from sparseboost.solvers.gram_cache import GramCache, digits, shared, uniform
 from sparseboost.solvers.panel import places
 
 Array = np.ndarray
@@ -107,7 +107,8 @@ class QuadraticModel:
     def _worth_a_hessian(self, alive: Array, known: Array, local: Array) -> bool:
         """Whether multiplying columns costs less than the sweeps it saves, by nanoseconds per operation."""
         loss, (m, k), n = self.problem.driving_loss, local.shape, int(alive.sum())
-        size = n * n * (k * k if loss.multiclass else 1 if loss.quadratic else k)
+        one = loss.quadratic or shared(self.problem, local)  # matrix for all outputs
+        size = n * n * (1 if one else k * k if loss.multiclass else k)
         self.most_sweeps = COLUMN_SWEEPS
         if size > LARGEST_HESSIAN:
             return False
@@ -116,7 +117,6 @@ class QuadraticModel:
             quick = self.rough and not loss.quadratic and not self.cache.creeps
             return size <= (CHEAP_HESSIAN if loss.multiclass else ROUGH_HESSIAN if quick else SMALL_HESSIAN)
         new = int((alive & ~known).sum())
-        one = loss.quadratic or uniform(local)
         products = 1 if one else k * (k + 1) // 2 if loss.multiclass else k
         entries, sweep = self.columns.mean_entries, self._column_sweep(n, k)
         if self.columns.sparse:
@@ -126,7 +126,7 @@ class QuadraticModel:
             symmetric = new == n and (one or not loss.multiclass)
             build = slow * products * n * m * (1.0 + new * (0.013 if symmetric else 0.026)) if new else 0.0
         self.most_sweeps = int(np.clip(build / max(sweep, 1.0), FEWEST_SWEEPS, COLUMN_SWEEPS))
-        return build + self.sweeps * GRAM_SWEEP * size * (k if loss.quadratic else 1) <= self.sweeps * sweep
+        return build + self.sweeps * GRAM_SWEEP * size * (k if one else 1) <= self.sweeps * sweep
 
     def _column_sweep(self, n: int, k: int) -> float:
         """About how many nanoseconds a sweep over n columns takes."""
@@ -141,20 +141,17 @@ class QuadraticModel:
         slope, follows = gradient[rows], None
         if self.problem.fit_intercept:
             edge, corner, ridge = hessian[:-1, ..., -1], hessian[-1, ..., -1], RIDGE[self.digits]
-            if self.pivot.size:
-                follows = inner = Following.of(edge, corner, gradient[-1], ridge)
-            else:
-                follows = Following.of(edge * factor[:, None], corner * factor[:, None], gradient[-1], ridge)
-                inner = Following.of(edge, corner, gradient[-1], ridge)
+            follows = inner = Following.of(edge, corner, gradient[-1], ridge)
+            if hessian.shape[1] == 1:
+                follows = Following.of(edge * factor, corner * factor, gradient[-1], ridge)
             hessian, slope = inner.hessian(hessian[:-1, ..., :-1]), follows.gradient(slope)
         n, g, h, _ = hessian.shape
         gram = np.ascontiguousarray(hessian).reshape(n, g, h * n)
         part = coef[rows]
-        diagonal = _own_blocks(gram, self.pivot.size > 0)
+        diagonal = _own_blocks(gram, h > 1) * (_block_bound(factor[None]) if factor.shape[1] > 1 else factor[:, 0])
         promise = self._sweep_gram(
-            gram, slope, diagonal if self.pivot.size else _floor(diagonal * factor), self.strength[alive], part,
-            np.ones(rows.size, np.int8), factor,
-        )  # fmt: skip
+            gram, slope, _floor(diagonal), self.strength[alive], part, np.ones(rows.size, np.int8), factor
+        )
         if follows is not None:
             coef[-1] += follows.change(part - coef[rows])
             promise += follows.gain
@@ -180,7 +177,7 @@ class QuadraticModel:
         strength, watched = np.zeros(n), np.zeros(n, np.int8)
         strength[place], watched[place] = self.strength[alive], 1
         diagonal = _floor(np.repeat(gram.diagonal(axis1=0, axis2=2).T, k, axis=1))
-        promise = self._sweep_gram(gram, pull, diagonal, strength, inside, watched, np.ones(k))
+        promise = self._sweep_gram(gram, pull, diagonal, strength, inside, watched, np.ones((k, 1)))
         if follows is not None:
             coef[-1] += follows.change(inside[place] - coef[rows])
             promise += follows.gain
@@ -191,7 +188,7 @@ class QuadraticModel:
         self, gram: Array, gradient: Array, diagonal: Array, strength: Array, coef: Array, watched: Array, factor: Array
     ) -> float:
         problem = self.problem
-        entries = gram.size if problem.driving_loss.quadratic else gram.size // gram.shape[1] * factor.size
+        entries = gram.size if problem.driving_loss.quadratic else gram.size // gram.shape[1] * len(factor)
         ends = problem.driving_loss.quadratic and gram.size >= CHEAP_HESSIAN
         most, fraction = (self.blind, -1.0) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION)
         promise, slope = 0.0, gradient
@@ -264,7 +261,11 @@ def _own_blocks(gram: Array, coupled: bool) -> Array:
     n, k = gram.shape[:2]
     if not coupled:
         return _floor(np.einsum("jrj->jr", gram).copy())
-    blocks = np.einsum("jrsj->jrs", gram.reshape(n, k, k, n))
+    return _block_bound(np.einsum("jrsj->jrs", gram.reshape(n, k, k, n)))
+
+
+def _block_bound(blocks: Array) -> Array:
+    """Of each matrix, the diagonal of one that bounds it."""
     diagonal = _floor(np.einsum("jrr->jr", blocks).copy())
     root = 1.0 / np.sqrt(diagonal)
     largest = np.linalg.eigvalsh(blocks * root[:, :, None] * root[:, None, :])[:, -1]
