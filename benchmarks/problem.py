@@ -65,6 +65,15 @@ class Problem:
             return self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes
         return self.X.nbytes
 
+    def needed_bytes(self, active: int) -> int:
+        """The input, and in double precision what a solver with so many active columns cannot do without.
+
+        Targets, scores, their gradients and curvatures: one number each per example and output. Weights and their
+        gradients: one each per feature and output. The active columns, once more.
+        """
+        (m, n), k = self.X.shape, self.n_outputs
+        return int(self.input_bytes * (1.0 + active / n)) + 8 * k * (4 * m + 2 * n)
+
     def target(self) -> Array:
         """y as a matrix with one column per output; classes become 0/1 columns."""
         if self.loss == "softmax":

@@ -46,6 +46,8 @@ def spawn(mode: str, solver: str, file: Path, options: Options, **more: Any) -> 
     count = str(options.threads)
     variables = ("OMP", "OPENBLAS", "MKL", "NUMBA", "BLIS", "VECLIB")
     environment = {**os.environ, **{f"{name}_NUM_THREADS": count for name in variables}, "PYTHONWARNINGS": "ignore"}
+    if mode == "first":  # what is freed goes back to the system, so that the next fit's memory can be seen
+        environment |= {f"MALLOC_{name}_THRESHOLD_": "131072" for name in ("MMAP", "TRIM")}
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report"
         command = [environments.python(SOLVERS[solver].environment), "-m", "benchmarks.worker", mode, str(file), solver]
@@ -114,7 +116,8 @@ def compare(task: str, case: Case, options: Options) -> Facts:
         runs.append(_one(name, file, aim, options))
     return {
         "case": case.name, "kind": problem.kind, "shape": list(problem.X.shape), "outputs": problem.n_outputs,
-        "sparse": problem.is_sparse, "input_bytes": problem.input_bytes, "alphas": problem.alphas.tolist(),
+        "sparse": problem.is_sparse, "input_bytes": problem.input_bytes,
+        "needed_bytes": problem.needed_bytes(sure["active"]), "alphas": problem.alphas.tolist(),
         "reference": sure, "certified": certified, "runs": runs,
     }  # fmt: skip
 
@@ -131,7 +134,7 @@ def _one(name: str, file: Path, aim: np.ndarray, options: Options) -> Facts:
     quick = [fact for fact in tried if fact["seconds"] <= SLOW * options.limit]
     if quick and options.size == "full":
         for fact in spawn("first", name, file, options, setting=quick[-1]["setting"]):
-            run.update({key: fact[key] for key in ("first_seconds",) if key in fact})
+            run.update({key: fact[key] for key in ("first_seconds", "extra_bytes") if key in fact})
     return run
 
 

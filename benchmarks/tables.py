@@ -14,7 +14,7 @@ OURS = "sparseboost"
 FAMILY = "sparseboost "  # our own slower updates are no peers
 HEAD = (
     "solver", "s to 1e-3", "s to 1e-6", "time / best peer, 1e-3", "time / best peer, 1e-6", "first call s",
-    "extra memory / input", "active rows", "note",
+    "memory / needed", "active rows", "note",
 )  # fmt: skip
 
 
@@ -42,9 +42,10 @@ def case_table(result: Facts) -> str:
     best = best_objectives(result)
     reached = {run["solver"]: [seconds_to(run, best, threshold) for threshold in THRESHOLDS] for run in result["runs"]}
     peers = [_best([(name, found[i]) for name, found in reached.items() if is_peer(name)]) for i in range(2)]
-    rows = [_row(run, reached[run["solver"]], peers, best, result["input_bytes"]) for run in result["runs"]]
+    rows = [_row(run, reached[run["solver"]], peers, best, result) for run in result["runs"]]
     shape = " x ".join(str(part) for part in result["shape"])
     facts = f"{result['kind']}, {shape}, {result['outputs']} output{'s' * (result['outputs'] > 1)}"
+    facts += f", input {result['input_bytes'] / 1e6:.3g} MB, needed {result['needed_bytes'] / 1e6:.3g} MB"
     lines = [f"### {result['case']}", "", f"{facts}; optimum certified to {result['certified']:.0e} (relative)", ""]
     lines += markdown(HEAD, rows)
     lines += ["", *(verdict(reached, i) for i in range(2)), ""]
@@ -100,7 +101,7 @@ def _best(found: list[tuple[str, Facts | None]]) -> tuple[str, Facts | None]:
     return min(there, key=lambda pair: pair[1]["seconds"], default=("", None))
 
 
-def _row(run: Facts, found: list[Facts | None], peers: list[Any], best: np.ndarray, input_bytes: int) -> list[str]:
+def _row(run: Facts, found: list[Facts | None], peers: list[Any], best: np.ndarray, result: Facts) -> list[str]:
     if "unavailable" in run:
         return [run["solver"], *["–"] * 7, f"not installed: {run['unavailable']}"]
     times = ["never" if fact is None else f"{fact['seconds']:.4g}" for fact in found]
@@ -110,8 +111,9 @@ def _row(run: Facts, found: list[Facts | None], peers: list[Any], best: np.ndarr
     ]
     tried = run.get("tried", [])
     first = f"{run['first_seconds']:.3g}" if "first_seconds" in run else "–"
-    extra = max((fact["extra_bytes"] for fact in tried if fact["extra_bytes"] is not None), default=None)
-    memory = "–" if extra is None else f"{extra / input_bytes:.2f}"
+    memory = (
+        f"{(result['input_bytes'] + run['extra_bytes']) / result['needed_bytes']:.2f}" if "extra_bytes" in run else "–"
+    )
     last = found[1] or found[0] or (tried[-1] if tried else None)
     notes = [str(run[key]) for key in ("error", "stopped") if key in run]
     if tried and found[1] is None:

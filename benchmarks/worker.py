@@ -6,6 +6,7 @@ python -m benchmarks.worker MODE PROBLEM SOLVER REPORT [--limit SECONDS] [--sett
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import statistics
@@ -80,7 +81,7 @@ class Trial:
 
     def __init__(self, solver: Solver, problem: Problem, best: np.ndarray, limit: float, report: Report) -> None:
         self.solver, self.problem, self.best, self.limit, self.report = solver, problem, best, limit, report
-        self.base, self.extra, self.spent, self.last = memory.resident(), 0, 0.0, 0.0
+        self.spent, self.last = 0.0, 0.0
 
     @property
     def over(self) -> bool:
@@ -88,9 +89,7 @@ class Trial:
 
     def __call__(self, setting: float, wanted: list[float]) -> float:
         """The suboptimality reached; a fit that reaches something wanted is repeated."""
-        memory.forget_peak()
         seconds, fit = timed(self.solver, self.problem, setting)
-        self.extra = max(self.extra, memory.peak() - self.base)
         found = self.problem.objectives(fit.coefs, fit.intercepts)
         reached = suboptimality(found, self.best)
         count = 1
@@ -98,7 +97,7 @@ class Trial:
             seconds, count = repeat(self.solver, self.problem, setting, seconds, self.limit)
         self.report(
             setting=setting, seconds=seconds, repetitions=count, objectives=found.tolist(),
-            active=active_rows(fit.coefs), extra_bytes=self.extra if fit.seconds is None else None,
+            active=active_rows(fit.coefs),
         )  # fmt: skip
         self.spent += seconds
         self.last = seconds
@@ -118,10 +117,18 @@ def closer(reached: dict[float, float], threshold: float, settings: tuple[float,
 
 
 def first(solver: Solver, problem: Problem, setting: float, report: Report) -> None:
-    """Import and fit, in a process that has done neither."""
-    seconds, fit = timed(solver, solver.prepare(problem), setting)
-    if fit.seconds is None:  # else the solver ran in a process that this one cannot see
-        report(first_seconds=seconds)
+    """Import and fit, in a process that has done neither; then the memory of another fit, when all code is loaded."""
+    problem = solver.prepare(problem)
+    seconds, fit = timed(solver, problem, setting)
+    if fit.seconds is not None:  # the solver ran in a process that this one cannot see
+        return
+    report(first_seconds=seconds)
+    del fit
+    gc.collect()
+    base = memory.resident()
+    memory.forget_peak()
+    solver.fit(problem, setting)
+    report(extra_bytes=memory.peak() - base)
 
 
 def clock(solver: Solver, problem: Problem, setting: float, limit: float, report: Report) -> None:

@@ -109,10 +109,8 @@ class Newton(Corrector):
         if ensemble.size == 0 and not problem.fit_intercept:
             return Corrected(ensemble, score, 0.0, True)
         start = [look(problem, ensemble, score)._replace(gradient=goal.gradient)]
-        del score
-        point, bound, stalled = self.improve(
-            problem, start.pop(), goal, monitor
-        )  # which holds on to no more than it needs
+        del score  # nobody but `improve` holds on to large arrays
+        point, bound, stalled = self.improve(problem, start.pop(), goal, monitor)
         # steps add to the scores, each with a rounding error: after a few of them scores are computed anew
         self._added += 1
         if stalled or self._added > MOST_ADDED:
