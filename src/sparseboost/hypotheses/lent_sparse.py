@@ -61,6 +61,10 @@ class LentSparse(Columns):
         """The columns as a matrix of their own."""
         return self.some(slice(None))
 
+    @cached_property
+    def by_rows(self) -> Any:
+        return (self.matrix if "matrix" in vars(self) else self.some(slice(None))).tocsr()
+
     def some(self, places: Any) -> Any:
         found = self.source[:, self.keys[places]]
         return found if isinstance(found, sp.csc_array) else sp.csc_array(found)

@@ -261,9 +261,12 @@ def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
         nearer = at(0.5 * step)
         if falls and not nearer.objective < found.objective:
             break
-        step, found, beyond = 0.5 * step, nearer, found
+        step, found, beyond = 0.5 * step, nearer, found.local
+        del nearer
     if beyond is not None:
-        return found._replace(local=0.5 * (found.local + beyond.local))
+        beyond = beyond + found.local
+        beyond *= 0.5
+        return found._replace(local=beyond)
     while step >= 1.0 and noise == 0.0 and not problem.penalty.positive:
         # the loss is convex, so it lies above its tangent here: most steps are seen to be long enough without trying
         slope = step * float(np.vdot(found.force, aim.push))
