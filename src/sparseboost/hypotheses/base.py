@@ -160,11 +160,14 @@ class Dictionary(ABC):
         Whether all outputs are known to lie in [−1, 1].
     entries : float
         How many numbers a search reads; infinity where that says little of what it costs.
+    n_jobs : int
+        Threads for work on large parts of the data.
     """
 
     exact: bool = True
     within_one: bool = False
     entries: float = np.inf
+    n_jobs: int = 1
 
     @abstractmethod
     def search(

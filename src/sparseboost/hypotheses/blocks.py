@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from sparseboost.hypotheses.base import Array, Candidates, Context, DualNorm, Enumerable, Rank
 from sparseboost.hypotheses.columns import Columns
 from sparseboost.hypotheses.outline import Outline
+from sparseboost.hypotheses.parts import each
 from sparseboost.hypotheses.pricing import Pricing
 
 BLOCK_ENTRIES = 1_000_000  # of one block: large enough to forget the call, and a temporary copy of 8 MB
@@ -194,11 +194,7 @@ class BlockDictionary(Enumerable):
 
     def in_threads(self, work: Callable[[slice], Any], parts: Iterable[slice]) -> list[Any]:
         """Do the work for every part, in as many threads as there are jobs."""
-        parts = list(parts)
-        if self.n_jobs == 1 or len(parts) <= 1:
-            return [work(part) for part in parts]
-        with ThreadPoolExecutor(min(self.n_jobs, len(parts))) as pool:
-            return list(pool.map(work, parts))
+        return list(each(work, list(parts), self.n_jobs))
 
     @cached_property
     def _keys(self) -> Array:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,17 +12,10 @@ import scipy.sparse as sp
 
 from sparseboost import kernels
 from sparseboost.hypotheses.base import Array, Context
+from sparseboost.hypotheses.parts import each
 
 BLOCK_ENTRIES = 250_000  # of one block of inputs: enough to forget the call, and few enough for several threads
 SAMPLE = 101  # rows that show which code is common
-
-
-def in_threads(work: Callable[[Any], Any], parts: Sequence[Any], n_jobs: int) -> list[Any]:
-    """Do the work on every part; the parts, and so the results, do not depend on how many threads there are."""
-    if n_jobs == 1 or len(parts) <= 1:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(min(n_jobs, len(parts))) as pool:
-        return list(pool.map(work, parts))
 
 
 def blocks(sizes: Array, limit: int = BLOCK_ENTRIES) -> list[tuple[int, int]]:
@@ -235,7 +227,7 @@ def _dense_bins(X: Any, context: Context, limits: Array, weight: Array | None, c
     if not parts:
         parts = [(0, 0)]
     codes, n_values, widths, lows, highs = (
-        np.concatenate(list(piece)) for piece in zip(*in_threads(work, parts, context.n_jobs), strict=True)
+        np.concatenate(list(piece)) for piece in zip(*each(work, parts, context.n_jobs), strict=True)
     )
     starts = np.concatenate([[0], np.cumsum(widths)])
     none = np.empty(0, dtype=np.int64)

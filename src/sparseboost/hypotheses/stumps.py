@@ -21,7 +21,8 @@ from sparseboost.hypotheses.base import (
     Strongest,
 )
 from sparseboost.hypotheses.columns import Columns
-from sparseboost.hypotheses.stump_bins import blocks, in_threads, make_bins
+from sparseboost.hypotheses.parts import each
+from sparseboost.hypotheses.stump_bins import blocks, make_bins
 from sparseboost.hypotheses.stump_columns import StumpColumns
 from sparseboost.hypotheses.stump_keys import StumpKeys
 from sparseboost.hypotheses.stump_rules import levels
@@ -151,7 +152,7 @@ class StumpDictionary(Dictionary):
         k = force.shape[1]
         self.exact = searched_exactly(self.stumps.most_categories, k)
         look = Look(self.stumps, force, dual_norm, count * (1 if rank is None else SHORT_LIST), above, exclude)
-        found = in_threads(look, self._parts if k == 1 else blocks(self._work * k), self._n_jobs)
+        found = list(each(look, self._parts if k == 1 else blocks(self._work * k), self._n_jobs))
         worst = max((part.worst for part in found), default=0.0)
         if count <= 0 or not found:
             return Candidates(np.empty(0, dtype=np.int64), worst)
@@ -177,7 +178,7 @@ class StumpDictionary(Dictionary):
         if self.stumps.set_inputs.size:
             return super().strongest(force)
         force = np.ascontiguousarray(force, dtype=np.float64)[:, None]
-        parts = in_threads(partial(self._strongest_of, force, force.sum(axis=0)), self._parts, self._n_jobs)
+        parts = list(each(partial(self._strongest_of, force, force.sum(axis=0)), self._parts, self._n_jobs))
         largest = max((part[0] for part in parts), default=0.0)
         if largest == 0.0:
             return None

@@ -9,9 +9,10 @@ import scipy.sparse as sp
 
 from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
+from sparseboost.hypotheses.parts import each, spans
 from sparseboost.hypotheses.room import Room
 from sparseboost.problem import Problem
-from sparseboost.solvers.panel import places
+from sparseboost.solvers.panel import WORTH_THREADS, places
 
 Array = np.ndarray
 
@@ -84,7 +85,16 @@ class ConstantGram:
                 lines = lines - (edge / self.corner)[:, None]
             self._columns = (self._columns or Room(lines[:0], keys.size, float)).roomy(keys.size)
             self._columns.next(keys.size)[:] = lines
-            np.matmul(lines * weight, self._columns.lines[:size].T, out=later)  # in this order BLAS takes less time
+            every = self._columns.lines[:size]
+
+            def products(span: slice) -> Array:
+                return (lines[:, span] * weight[span]) @ every[:, span].T  # in this order BLAS takes less time
+
+            few = later.size * weight.size < WORTH_THREADS
+            parts = each(products, spans(weight.size), 1 if few else problem.dictionary.n_jobs)
+            later[:] = next(parts)
+            for part in parts:
+                later += part
         self._gram[:first, first:size] = later[:, :first].T
 
     @property

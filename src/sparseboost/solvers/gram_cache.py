@@ -104,7 +104,7 @@ class GramCache:
             return
         self._seen = ref(local)
         if not known:
-            self._panel = Panel(digits(problem))
+            self._panel = Panel(digits(problem), problem.dictionary.n_jobs)
             # few examples cost little; and a loss that stands in for another needs what curvature it has
             small = digits(problem) is np.float64
             self._negligible = 0.0 if small or problem.smooth_loss is not None else NEGLIGIBLE

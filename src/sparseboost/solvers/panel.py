@@ -9,10 +9,12 @@ import numpy as np
 from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Columns
+from sparseboost.hypotheses.parts import each, spans
 from sparseboost.hypotheses.room import Room
 
 Array = np.ndarray
 EXAMPLES = 2048  # that are weighted at a time
+WORTH_THREADS = 1e8  # products of numbers
 
 
 class Panel:
@@ -22,8 +24,9 @@ class Panel:
     they are.
     """
 
-    def __init__(self, dtype: type = np.float64) -> None:
+    def __init__(self, dtype: type = np.float64, n_jobs: int = 1) -> None:
         self._keys = np.empty(0, dtype=np.int64)
+        self._n_jobs = n_jobs
         self._dtype, self._room = dtype, Room(np.empty((0, 0)), 0, dtype)
         self._scale = self._centre = np.empty(0)
 
@@ -43,7 +46,7 @@ class Panel:
         for rows, weights in groups:
             weights = np.ascontiguousarray(weights.T, dtype=lines.dtype)
             part, some = (lines, which) if rows is None else (lines[which].take(rows, axis=1), slice(kept.size))
-            yield [_block(part, some, weight, first) for weight in weights]
+            yield [_block(part, some, weight, first, self._n_jobs) for weight in weights]
 
     def scales(self, ensemble: Ensemble, every: Array) -> tuple[Array, Array] | None:
         """Scale and centre of columns at these places of the ensemble; None where they are used as they are."""
@@ -95,18 +98,27 @@ class Panel:
             yield blocks
 
 
-def _block(lines: Array, which: Array | slice, weight: Array, first: int) -> Array:
+def _block(lines: Array, which: Array | slice, weight: Array, first: int, n_jobs: int = 1) -> Array:
     """Weighted products of (ones, *lines[which]) with those from `first` on."""
     n = which.stop if isinstance(which, slice) else which.size
     block, edge = np.zeros((1 + n, 1 + n - first), lines.dtype), np.zeros(n, lines.dtype)
-    inner, symmetric = block[1:, max(1 - first, 0) :], first <= 1 and weight.min(initial=0.0) >= 0.0
-    for start in range(0, weight.size, EXAMPLES):
-        examples = slice(start, start + EXAMPLES)
-        part, some = lines[which, examples], weight[examples]
-        edge += part @ some
-        scaled = part * (np.sqrt(some) if symmetric else some)
-        # of the same matrix twice BLAS sees the symmetry, and does half the work
-        inner += scaled @ (scaled.T if symmetric else part[max(first - 1, 0) :].T)
+    symmetric = first <= 1 and weight.min(initial=0.0) >= 0.0
+
+    def products(span: slice) -> tuple[Array, Array]:
+        sums, inner = np.zeros(n, lines.dtype), np.zeros((n, 1 + n - max(first, 1)), lines.dtype)
+        for start in range(span.start, span.stop, EXAMPLES):
+            examples = slice(start, min(start + EXAMPLES, span.stop))
+            part, some = lines[which, examples], weight[examples]
+            sums += part @ some
+            scaled = part * (np.sqrt(some) if symmetric else some)
+            # of the same matrix twice BLAS sees the symmetry, and does half the work
+            inner += scaled @ (scaled.T if symmetric else part[max(first - 1, 0) :].T)
+        return sums, inner
+
+    few = block.size * weight.size < WORTH_THREADS
+    for sums, inner in each(products, spans(weight.size), 1 if few else n_jobs):
+        edge += sums
+        block[1:, max(1 - first, 0) :] += inner
     block[0] = np.append(weight.sum(), edge)[first:]
     if first == 0:
         block[1:, 0] = edge
