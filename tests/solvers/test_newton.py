@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -418,3 +419,19 @@ def test_sweeps_on_a_hessian_end_when_the_rows_are_good_enough(
     few, good = solved(np.inf)
     assert few < many or best < 1e-15  # a tube of half width 50: nothing moves
     assert 0.9 * best <= good <= best * (1.0 + 1e-12)
+
+
+def test_few_arrays_of_examples_times_outputs_are_held_at_a_time() -> None:
+    """Old and new scores, their change, gradient and curvature; where labels are many, little else takes memory."""
+    rng = np.random.default_rng(0)
+    m, k = 3000, 60
+    X = sp.csc_array(np.where(rng.random((m, 300)) < 0.02, 1.0, 0.0))
+    y = np.where(rng.random((m, k)) < 0.3 + 0.4 * X[:, [0]].toarray(), 1.0, -1.0)
+    problem = Problem(Logistic(), L1L2(), 1e-3, Features().bind(X), y, np.full(m, 1 / m))
+    minimize(problem, Boosting(Newton()), tol=1e-3)  # compiles
+    tracemalloc.start()
+    found = minimize(problem, Boosting(Newton()), tol=1e-3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.n_rounds > 1
+    assert peak < 7.0 * y.nbytes  # beside the target, which was there before

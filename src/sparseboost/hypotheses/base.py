@@ -43,6 +43,10 @@ class Candidates:
     correlation: Array | None = None
     visited: int | None = None
 
+    def forget_correlation(self) -> None:
+        """Let go of the correlations: of many outputs they take more memory than the data."""
+        object.__setattr__(self, "correlation", None)
+
 
 class Strongest(NamedTuple):
     """The hypothesis with the largest |Σ_i force_i h(x_i)| / cost: its key, its outputs, and what the search measured.

@@ -47,6 +47,11 @@ class GramCache:
         self._hessian = np.empty((0, 0, 0, 0))  # in the panel's columns, those of ones first
         self._factor: Array | None = None  # of shape (k, h), times a Hessian that is kept for one output only
 
+    def make_room(self) -> None:
+        """Forget products and the columns that were prepared for them, which may be as large as the data."""
+        self.forget()
+        self._panel = Panel(self._panel.dtype, self._panel.n_jobs)
+
     def is_old(self, local: Array) -> bool:
         """Whether products belong to another curvature than this."""
         return self._local is not None and self._origin() is not local

@@ -79,6 +79,7 @@ class Boosting(Solver):
             found = self._once(problem, ensemble, state.score, np.arange(ensemble.size) >= before.size)
             inducing = False
         else:
+            survey.candidates.forget_correlation()
             found = self.correction.run(problem, ensemble, state.give_score(), goal, monitor)
         # Where the dual point is not unique, a hypothesis without weight may hold it in place: dropped, it would come
         # back round after round. It goes only if the objective fell, which cannot happen for ever.

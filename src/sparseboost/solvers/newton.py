@@ -39,7 +39,8 @@ MANY_EXAMPLES = 10  # per active row: with fewer, the rows of a round of softmax
 MOST_CARE = 1e-5
 MOST_IDLE = 3  # steps below rounding in a row that bring no smaller gap than any before
 MOST_ADDED = 3  # corrections
-RENT = 2.0  # times what a step on the support costs: as much must have gone into sweeps before one is taken
+RENT = 2.0  # times what a step on the support costs: as much must have gone into sweeps before one is taken; half as
+LEAST_RENT = 0.25  # much after each that helped, down to this, and twice as much after each that did not
 BALANCED = 100.0  # times the slope in the intercept: if that is below the gap that is wanted, it hardly adds to it
 WORTH_DOUBLING = 0.1  # share of what a step gained that a longer one must be able to add
 _NOTHING = np.empty((0, 0))
@@ -72,6 +73,7 @@ class Newton(Corrector):
         self._cache, self._constant = GramCache(), ConstantGram()
         self._added = 0  # corrections since scores were computed from the weights
         self._spent = 0.0  # on sweeps since the last step on the support, in about nanoseconds
+        self._rent = RENT
 
     def check(self, problem: Problem) -> None:
         if not self.applies(problem):
@@ -171,11 +173,13 @@ class Newton(Corrector):
     def _on_support(self, problem: Problem, point: Point, gradient: Array) -> Point | None:
         """A step on the weights that are not zero, if it helps, and when sweeps have cost more than it does."""
         # small problems sweep on their Hessian, and the number of examples does not count there
-        if digits(problem) is np.float64 or RENT * support_cost(problem, point.ensemble) > self._spent:
+        if digits(problem) is np.float64 or self._rent * support_cost(problem, point.ensemble) > self._spent:
             return None
         self._spent = 0.0
         aim = support_step(problem, point.ensemble, gradient, point.local)
-        return None if aim is None else _search(problem, point, aim)
+        found = None if aim is None else _search(problem, point, aim)
+        self._rent = 2.0 * self._rent if found is None else max(0.5 * self._rent, LEAST_RENT)
+        return found
 
 
 def look(problem: Problem, ensemble: Ensemble, score: Array) -> Point:

@@ -26,8 +26,8 @@ class Panel:
 
     def __init__(self, dtype: type = np.float64, n_jobs: int = 1) -> None:
         self._keys = np.empty(0, dtype=np.int64)
-        self._n_jobs = n_jobs
-        self._dtype, self._room = dtype, Room(np.empty((0, 0)), 0, dtype)
+        self.n_jobs = n_jobs
+        self.dtype, self._room = dtype, Room(np.empty((0, 0)), 0, dtype)
         self._scale = self._centre = np.empty(0)
 
     def products(
@@ -46,7 +46,7 @@ class Panel:
         for rows, weights in groups:
             weights = np.ascontiguousarray(weights.T, dtype=lines.dtype)
             part, some = (lines, which) if rows is None else (lines[which].take(rows, axis=1), slice(kept.size))
-            yield [_block(part, some, weight, first, self._n_jobs) for weight in weights]
+            yield [_block(part, some, weight, first, self.n_jobs) for weight in weights]
 
     def scales(self, ensemble: Ensemble, every: Array) -> tuple[Array, Array] | None:
         """Scale and centre of columns at these places of the ensemble; None where they are used as they are."""
@@ -65,7 +65,7 @@ class Panel:
             if not self._room.fits(self._keys.size, new.size):
                 kept = places(self._keys, ensemble.keys) >= 0
                 old = self._room.lines[: kept.size][kept].reshape(-1, lines.shape[1])
-                self._room = Room(old, new.size, self._dtype)
+                self._room = Room(old, new.size, self.dtype)
                 self._keys, self._scale, self._centre = self._keys[kept], self._scale[kept], self._centre[kept]
             centre, scale = np.empty((2, new.size))
             kernels.columns.condense(lines, which[new], self._room.next(new.size), centre, scale)

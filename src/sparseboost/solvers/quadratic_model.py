@@ -211,6 +211,8 @@ class QuadraticModel:
         problem, free = self.problem, self.problem.fit_intercept
         weight = problem.weight * problem.driving_loss.sharpness
         curvature = local if self.pivot.size else weight[:, None] * local
+        if self.pivot.size and self.digits is np.float32:
+            self.cache.make_room()  # from the second step on the Hessian of softmax has entries for pairs of outputs
         data, indices, where = self.columns.packed(self.digits)
         dense = not self.columns.sparse
         if dense:
