@@ -191,3 +191,21 @@ def test_columns_much_alike_take_fewer_sweeps(penalty: Norm, k: int, monkeypatch
 
     few, many = taken(0.0), taken(np.inf)
     assert few < 0.8 * many, (few, many)
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_steps_come_sooner_where_they_help_and_later_where_they_do_not(
+    helps: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = question(Logistic(), L1L2(), 3, True, alpha=1e-3)
+    ensemble = Ensemble.empty(problem.dictionary, problem.start).extend(problem.dictionary, np.arange(12))
+    point = look(problem, replace(ensemble, coef=np.full((12, 3), 0.1)), np.zeros((80, 3)))
+    monkeypatch.setattr("sparseboost.solvers.gram_cache.SINGLE", 0)  # as in a large problem
+    monkeypatch.setattr(newton_module, "support_step", lambda *given: helps or None)
+    monkeypatch.setattr(newton_module, "_search", lambda *given: point)
+    newton = Newton()
+    for expected in (1.0, 0.5, 0.25, 0.25) if helps else (4.0, 8.0, 16.0):
+        newton._spent = 1e12
+        newton._on_support(problem, point, np.zeros((13, 3)))
+        assert newton._rent == expected
+        assert newton._spent == 0.0
