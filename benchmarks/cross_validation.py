@@ -1,7 +1,8 @@
 """Choosing alpha beside one path: `python -m benchmarks.cross_validation --data folder`.
 
 The path of 100 alphas on Reuters-21578 (earn against the rest, documents of length one), and the cross-validation of
-the same 100 alphas with five folds by one and by two jobs, as seconds on the wall clock and as multiples of the path.
+the same 100 alphas with five folds by one and by two jobs. Every call is divided by the mean of the paths just before
+and after it, by the clock on the wall, because machines are faster and slower for seconds at a time.
 The first call with two jobs starts the processes that later calls use again.
 """
 
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
 ALPHAS = 100
-REPEATS = 9
+REPEATS = 15
 
 
 def earn(folder: Path) -> tuple[sp.csc_matrix, np.ndarray]:
@@ -47,13 +48,20 @@ def main() -> None:
 
     seconds(None)
     first = {jobs: seconds(jobs) for jobs in (1, 2)}
-    # in turns, because the machine may be busy for a while
-    times = np.array([[seconds(jobs) for jobs in (None, 1, 2)] for _ in range(REPEATS)])
-    best, middle = times.min(axis=0), np.median(times, axis=0)
-    print(f"{X.shape[0]} x {X.shape[1]}, {X.nnz} entries; one path of {ALPHAS} alphas: {best[0]:.3f} s")
-    for place, jobs in ((1, 1), (2, 2)):
-        ratios = f"{best[place] / best[0]:.2f} paths, by the middle call {middle[place] / middle[0]:.2f}"
-        print(f"five folds, n_jobs={jobs}: {best[place]:.3f} s, {ratios} (first call {first[jobs]:.2f} s)")
+    paths, ratios = [seconds(None)], []
+    for _ in range(REPEATS):
+        ratios.append([])
+        for jobs in (1, 2):
+            whole = seconds(jobs)
+            paths.append(seconds(None))
+            ratios[-1].append(whole / (0.5 * (paths[-2] + paths[-1])))
+    print(f"{X.shape[0]} x {X.shape[1]}, {X.nnz} entries; one path of {ALPHAS} alphas: {np.median(paths):.3f} s")
+    for jobs, some in zip((1, 2), np.percentile(ratios, [0, 25, 50, 75, 100], axis=0).T, strict=True):
+        low, quarter, middle, most, high = some
+        print(
+            f"five folds, n_jobs={jobs}: {middle:.2f} paths (half of {REPEATS} calls {quarter:.2f} to {most:.2f}, all "
+            f"{low:.2f} to {high:.2f}; first call {first[jobs]:.2f} s)"
+        )
 
 
 if __name__ == "__main__":

@@ -69,10 +69,11 @@ class Problem:
         """The input, and in double precision what a solver with so many active columns cannot do without.
 
         Targets, scores, their gradients and curvatures: one number each per example and output. Weights and their
-        gradients: one each per feature and output. The active columns, once more.
+        gradients: one each per feature and output, and along a path the weights of all alphas. The active columns,
+        once more.
         """
         (m, n), k = self.X.shape, self.n_outputs
-        return int(self.input_bytes * (1.0 + active / n)) + 8 * k * (4 * m + 2 * n)
+        return int(self.input_bytes * (1.0 + active / n)) + 8 * k * (4 * m + (1 + self.alphas.size) * n)
 
     def target(self) -> Array:
         """y as a matrix with one column per output; classes become 0/1 columns."""
