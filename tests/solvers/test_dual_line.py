@@ -60,3 +60,18 @@ def test_the_line_tightens_bounds_and_saves_rounds(monkeypatch: pytest.MonkeyPat
     without = [solve(problem, tol).n_rounds for problem in problems for tol in tolerances]
     assert all(a <= b for a, b in zip(with_line, without, strict=True))
     assert sum(with_line) < sum(without)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 24])
+def test_bounds_do_not_depend_on_how_many_rows_are_combined_at_a_time(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = random_problem(SMOOTH[0], L1L2(), 3, m=40, n=25)
+    problem = replace(problem, alpha=0.1 * problem.alpha)
+    monkeypatch.setattr("sparseboost.solvers.dual_line.WITHIN", np.inf)
+    whole = [record["gap"] for record in solve(problem).history]
+    monkeypatch.setattr("sparseboost.solvers.dual_line.WITHIN", 0.0)
+    assert whole != [record["gap"] for record in solve(problem).history]  # the line is used
+    monkeypatch.setattr("sparseboost.solvers.dual_line.WITHIN", np.inf)
+    monkeypatch.setattr("sparseboost.solvers.dual_line.ROWS", rows)
+    assert whole == [record["gap"] for record in solve(problem).history]
