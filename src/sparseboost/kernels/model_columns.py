@@ -15,7 +15,8 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
-from sparseboost.kernels.compile import compiled_sum_inside
+from sparseboost.kernels.columns import gathered_sum
+from sparseboost.kernels.compile import compiled_exact, compiled_sum_inside
 from sparseboost.kernels.lanes import (
     FOUR,
     MOST,
@@ -54,10 +55,7 @@ def _pull_sparse(x, rows, pushed, room, force):
     """`pull` of a sparse column."""
     width = pushed.shape[1]
     if width == 1:
-        whole = 0.0
-        for p in range(x.size):
-            whole += pushed.dtype.type(x[p]) * pushed[np.uint32(rows[p]), 0]
-        force[0] += whole
+        force[0] += gathered_sum(x, rows, pushed)
         return
     for start in range(0, x.size, SPARSE_BLOCK):
         stop = min(start + SPARSE_BLOCK, x.size)
@@ -106,15 +104,21 @@ def _spread_dense(x, bound, local, pivot, floor, d):
             d[r] += part
 
 
+@compiled_exact
+def _spread_alone(x, rows, local, floor):
+    """`spread` of a sparse column on one output, in the order written: see `kernels.columns`."""
+    whole = 1e-300
+    for p in range(x.size):
+        whole += x[p] * x[p] * (local[np.uint32(rows[p]), 0] + floor)
+    return whole
+
+
 @compiled_sum_inside
 def _spread_sparse(x, rows, bound, local, pivot, floor, d):
     """`spread` of a sparse column, in double precision because squares may be too small for less."""
     k = d.size
     if k == 1:
-        whole = 1e-300
-        for p in range(x.size):
-            whole += x[p] * x[p] * (local[np.uint32(rows[p]), 0] + floor)
-        d[0] = whole
+        d[0] = _spread_alone(x, rows, local, floor)
         return
     for first in range(0, k, WIDTH):
         sums, whole = double(zeros(local, ONE)), 0.0

@@ -213,12 +213,14 @@ class QuadraticModel:
         curvature = local if self.pivot.size else weight[:, None] * local
         if self.pivot.size and self.digits is np.float32:
             self.cache.make_room()  # from the second step on the Hessian of softmax has entries for pairs of outputs
-        data, indices, where = self.columns.packed(self.digits)
         dense = not self.columns.sparse
+        # numbers of a sparse column are met one by one: for a single output, to convert them takes longer than it saves
+        digits = self.digits if dense or coef.shape[1] > 1 else np.float64
+        data, indices, where = self.columns.packed(digits)
         if dense:
-            curvature = np.ascontiguousarray(curvature.T, dtype=self.digits)
+            curvature = np.ascontiguousarray(curvature.T, dtype=digits)
         else:
-            curvature = kernels.lanes.wide(curvature, self.digits)
+            curvature = kernels.lanes.wide(curvature, digits)
         patience = np.int8(kernels.descent.PATIENCE)
         follows = None
         if free and not self.pivot.size:  # outputs that do not depend on each other
