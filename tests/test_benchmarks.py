@@ -199,7 +199,7 @@ def test_memory_is_that_of_a_second_fit(monkeypatch):
     problem = make("squared", "l1", 1)
     worker.first(Hungry(), problem, 1e-3, lambda **more: facts.update(more))
     assert facts["first_seconds"] > 0.0
-    assert 14e6 < facts["extra_bytes"] < 20e6
+    assert 10e6 < facts["extra_bytes"] < 24e6  # 16e6; the first fit takes 56e6
 
 
 def test_what_is_needed_counts_examples_features_and_active_columns():
