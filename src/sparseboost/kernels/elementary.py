@@ -168,6 +168,17 @@ def _logistic_part(y, weight, score, force, local):
 
 
 @compiled_sum
+def _repeated(weight, k, room):
+    """Every weight k times, in `room` or, for a single output, where they are."""
+    if k == 1:
+        return weight
+    for i in range(weight.size):
+        for r in range(k):
+            room[i * k + r] = weight[i]
+    return room
+
+
+@compiled_sum
 def logistic_model(y, weight, score, force, local):
     """Weighted logistic loss; its weighted gradient and its unweighted curvature, in one pass.
 
@@ -176,16 +187,23 @@ def logistic_model(y, weight, score, force, local):
     """
     m, k = score.shape
     rows = max(1, LANES // k)  # together they fill vectors, whatever the number of outputs
-    each = np.empty(rows * k)
+    room = np.empty(rows * k)
     y, score, force, local = y.reshape(m * k), score.reshape(m * k), force.reshape(m * k), local.reshape(m * k)
     total = 0.0
     for first in range(0, m, rows):
         last = min(first + rows, m)
-        for i in range(first, last):
-            for r in range(k):
-                each[(i - first) * k + r] = weight[i]
-        part = slice(first * k, last * k)
+        part, each = slice(first * k, last * k), _repeated(weight[first:last], k, room)
         total += _logistic_part(y[part], each, score[part], force[part], local[part])
+    return total
+
+
+@compiled_sum
+def _entropy_part(y, weight, dual, scale):
+    total = 0.0
+    for p in range(y.size):
+        share = -scale * y[p] * dual[p]
+        value = -share * log(share) - (1.0 - share) * log(1.0 - share)
+        total += weight[p] * (value if share >= 0.0 and share <= 1.0 else -math.inf)
     return total
 
 
@@ -194,18 +212,13 @@ def logistic_entropy(y, weight, dual, scale):
     """−Σ s_i ℓ*(y_i, scale · v_i) of the logistic loss; −∞ outside its domain."""
     m, k = dual.shape
     rows = max(1, LANES // k)
-    shares, out = np.empty(rows * k), np.empty(rows * k)
+    room = np.empty(rows * k)
     y, dual = y.reshape(m * k), dual.reshape(m * k)
     total = 0.0
     for first in range(0, m, rows):
         last = min(first + rows, m)
-        count = (last - first) * k
-        for p in range(count):
-            shares[p] = -scale * y[first * k + p] * dual[first * k + p]
-        binary_entropy(shares[:count], out)
-        for i in range(first, last):
-            for r in range(k):
-                total += weight[i] * out[(i - first) * k + r]
+        part, each = slice(first * k, last * k), _repeated(weight[first:last], k, room)
+        total += _entropy_part(y[part], each, dual[part], scale)
     return total
 
 
