@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparseboost.kernels.borrow import borrowed
 from sparseboost.kernels.compile import compiled, compiled_exact, compiled_sum, compiled_sum_inside
 
 TINY = float(np.finfo(float).tiny)
@@ -61,8 +62,8 @@ def gathered_sum(x, rows, force):
 @compiled
 def correlate(data, indices, indptr, keys, force, out, squares):
     """out[c] = Σ_i x_ij force[i] of sparse columns j = keys[c]; if there is room for them, their squares too."""
-    k = force.shape[1]
-    sums = np.empty(k)
+    k, sums = force.shape[1], np.empty(force.shape[1])
+    data, indices, force = borrowed(data), borrowed(indices), borrowed(force)
     for c in range(keys.size):
         j = keys[c]
         start, stop = np.uint64(indptr[j]), np.uint64(indptr[j + 1])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparseboost.kernels.anderson import combine_past
+from sparseboost.kernels.borrow import borrowed
 from sparseboost.kernels.compile import compiled_inside, compiled_sum, compiled_sum_inside
 from sparseboost.kernels.kinds import NO_PENALTY
 from sparseboost.kernels.lanes import WIDTH, blank, wide
@@ -122,6 +123,7 @@ def _begin(gram, columns, follows, gradient, pushed, shift):
 @compiled_inside
 def _fall(trial, start, columns, gram, factor, follows, gradient, strength, kind, free, curve, pushed, shift):
     """How much lower the model is at other weights; `pushed` and `shift` are made for them."""
+    trial, start, gradient, strength = borrowed((trial, start, gradient, strength))
     n, k = trial.shape
     change, force, moved = np.empty((n, k)), np.empty(k), np.zeros(n, np.bool_)
     _begin(gram, columns, follows, gradient, pushed, shift)
@@ -157,13 +159,17 @@ def _sweep(
     What is taken out of a tuple, or cut out of an array, is counted at run time: all of that which can be is done once,
     outside the loop, because a short column takes less time than that.
     """
+    watched, gradient, diagonal, strength, coef = borrowed((watched, gradient, diagonal, strength, coef))
+    pushed, shift, scratch, order = borrowed((pushed, shift, scratch, order))
     n, k = coef.shape
     old, force, b, rest = scratch[0], scratch[1], scratch[2], scratch[3:]
+    if gram is not None:
+        products, times = borrowed((gram, factor))
     if columns is not None:
-        data, indices, where, ones, everyone = columns
-        weight, bound, local, pivot, room, rounded = curve
+        data, indices, where, ones, everyone = borrowed(columns)
+        weight, bound, local, pivot, room, rounded = borrowed(curve)
     if follows is not None:
-        _slope, corner, edge = follows
+        _slope, corner, edge = borrowed(follows)
     gained = 0.0
     for j in range(n):
         if watched[j] <= 0:
@@ -208,7 +214,7 @@ def _sweep(
         for r in range(k):
             old[r] = row[r] - old[r]
         if gram is not None:
-            _push_slope(gram, factor, j, old, pushed)
+            _push_slope(products, times, j, old, pushed)
         if columns is not None:
             for r in range(k):
                 rounded[r] = old[r]
