@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -19,29 +20,47 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 _ALWAYS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
+_PROCESS = uuid.uuid4().hex[:8]
+
+
+def _jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """A compiled function that is kept on disk in files of this process's own.
+
+    numba numbers files from one, and names a file in the index before it writes it: two processes that compile for
+    different arguments at the same time may take the same number, and one that reads in between finds what an older
+    version of the function left there. Either would run the wrong code.
+    """
+    kernel = numba.njit(**_ALWAYS, **options)(function)
+    files: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    pattern = getattr(files, "_data_name_pattern", None)
+    if isinstance(pattern, str):
+        files._data_name_pattern = pattern.replace("{number", f"{_PROCESS}-{{number")
+    return kernel
+
+
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile for the exact arithmetic written."""
-    return numba.njit(**_ALWAYS)(function)
+    return _jit(function)
 
 
 def compiled_inside(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile for other kernels only; what Python would need to call it costs compile time and is left out."""
-    return numba.njit(**_ALWAYS, no_cpython_wrapper=True)(function)
+    return _jit(function, no_cpython_wrapper=True)
 
 
 def compiled_exact(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile for other kernels, in the order written even inside `compiled_sum`: instructions with flags keep them."""
-    return numba.njit(**_ALWAYS, fastmath={"contract"}, no_cpython_wrapper=True)(function)
+    return _jit(function, fastmath={"contract"}, no_cpython_wrapper=True)
 
 
 def compiled_sum(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a loop whose sums may be reordered. The same inputs give the same bits on every call."""
-    return numba.njit(**_ALWAYS, fastmath=_FAST)(function)
+    return _jit(function, fastmath=_FAST)
 
 
 def compiled_sum_inside(function: Callable[..., Any]) -> Callable[..., Any]:
     """`compiled_sum` for other kernels only."""
-    return numba.njit(**_ALWAYS, fastmath=_FAST, no_cpython_wrapper=True)(function)
+    return _jit(function, fastmath=_FAST, no_cpython_wrapper=True)
 
 
 class CompileNotice(event.Listener):
