@@ -27,6 +27,10 @@ class Squared(Loss):
     def gradient(self, y: Array, score: Array) -> Array:
         return score - y
 
+    def value_and_gradient(self, y: Array, score: Array) -> tuple[Array, Array]:
+        residual = score - y
+        return 0.5 * np.einsum("ir,ir->i", residual, residual), residual
+
     def local_curvature(self, y: Array, score: Array) -> Array:
         return np.ones_like(score)
 
@@ -40,7 +44,12 @@ class Squared(Loss):
         return dual - imbalance[:-1] / imbalance[-1]
 
     def scale_sums(self, y: Array, dual: Array, weight: Array) -> Array:
-        return np.array([weight @ over_outputs(dual**2), weight @ over_outputs(dual * y)])
+        force = weight[:, None] * dual
+        return np.array([np.vdot(force, dual), np.vdot(force, y)])
+
+    def dual_value(self, y: Array, dual: Array, weight: Array, scale: float = 1.0) -> float:
+        length, along = self.scale_sums(y, dual, weight).tolist()
+        return -scale * (along + 0.5 * scale * length)
 
     def scale_within(self, sums: Array, limit: float) -> float:
         length, along = sums.tolist()
