@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 def borrowed(context, values):
     """The same array, or tuple of arrays, without an owner.
 
-    Only for arguments of a function that Python calls: their owner waits until it returns. What is made inside would be
+    Only for arguments of a kernel: whoever calls it holds them until it returns. What the kernel makes itself would be
     thrown away as soon as nobody but a borrower looks at it.
     """
 

@@ -15,12 +15,8 @@ from numba.core import event
 SECONDS_BEFORE_NOTICE = 2.0
 # sums may be reordered (vector instructions); infinities and NaN keep their meaning
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
-
-
 _ALWAYS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-
-
-_PROCESS = uuid.uuid4().hex[:8]
+_PROCESS = uuid.uuid4().hex[:8]  # in the names of files that this process writes
 
 
 def _jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:

@@ -22,7 +22,7 @@ class Squared(Loss):
     kernel = (RESIDUAL, np.inf, 1.0)
 
     def value(self, y: Array, score: Array) -> Array:
-        return 0.5 * over_outputs((score - y) ** 2)
+        return self.value_and_gradient(y, score)[0]
 
     def gradient(self, y: Array, score: Array) -> Array:
         return score - y
