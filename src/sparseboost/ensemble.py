@@ -57,7 +57,13 @@ class Ensemble:
 
     def score(self) -> Array:
         """Scores on the training data, shape (m, k)."""
-        return self.columns.dot(self.coef) + self.intercept
+        score = self.columns.dot(self.coef)
+        score += self.intercept
+        return score
+
+    def at(self, coef: Array, intercept: Array) -> Ensemble:
+        """The same hypotheses with other weights."""
+        return Ensemble(self.keys, self.columns, self.cost, coef, intercept)
 
     def extend(self, dictionary: Dictionary, keys: Array) -> Ensemble:
         """Add hypotheses with rows of zeros."""

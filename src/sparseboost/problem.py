@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Candidates, Dictionary, Enumerable
 from sparseboost.hypotheses.base import Rank
@@ -180,11 +182,16 @@ class Problem:
 
     def force(self, dual: Array) -> Array:
         """What pulls at the scores of every example: s_i v_i."""
-        return self.weight[:, None] * dual
+        return self._by_rows(kernels.elementary.times_rows, dual)
 
     def dual_of(self, force: Array) -> Array:
         """The dual point that pulls like this; zero where an example has no weight."""
-        return force / np.where(self.weight > 0.0, self.weight, 1.0)[:, None]
+        return self._by_rows(kernels.elementary.over_rows, force)
+
+    def _by_rows(self, function: Callable[[Array, Array, Array], None], values: Array) -> Array:
+        out = np.empty(values.shape)
+        function(self.weight, np.ascontiguousarray(values, dtype=np.float64), out)
+        return out
 
     def best_scale(self, dual: Array, limit: float) -> float:
         """The scale in [0, limit] at which a dual point gives the largest bound."""

@@ -9,7 +9,7 @@ from components import LOSSES, PENALTIES, features, make_problem, name, weights
 
 from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Columns
-from sparseboost.kernels import classes, columns, pointwise, rows, sweeps
+from sparseboost.kernels import classes, columns, elementary, pointwise, rows, sweeps
 from sparseboost.losses import Absolute
 from sparseboost.solvers import AdaBoost, GradBoost
 from sparseboost.solvers.updates import force
@@ -152,7 +152,7 @@ def test_split_correlate_equals_two_products(sparse, k, rng):
     np.testing.assert_allclose(minus, right.T @ up + left.T @ down, rtol=1e-12)
 
 
-@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("k", range(1, 12))
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_correlate_is_the_product_of_the_chosen_columns(k, index, dtype, rng):
@@ -168,6 +168,16 @@ def test_correlate_is_the_product_of_the_chosen_columns(k, index, dtype, rng):
     np.testing.assert_array_equal(other, out)
 
 
+@pytest.mark.parametrize("first", [0, 1, 3, 6])
+def test_sparse_inner_is_the_weighted_product_of_the_placed_columns(first, rng):
+    X, weight = features(25, 9, rng, sparse=True), rng.exponential(size=25)
+    place = rng.permutation(9) - 2  # two are left out
+    rows, out = X.tocsr(), np.zeros((7, 7 - first))
+    columns.sparse_inner(rows.data, rows.indices, rows.indptr, weight, place, first, out)
+    chosen = X.toarray()[:, np.argsort(place)[2:]]
+    np.testing.assert_allclose(out, (chosen.T @ (weight[:, None] * chosen))[:, first:], rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_correlate_dense_is_the_product_of_the_chosen_columns(dtype, rng):
     lines, keys = rng.normal(size=(9, 25)).astype(dtype), np.array([6, 2, 3])
@@ -176,6 +186,21 @@ def test_correlate_dense_is_the_product_of_the_chosen_columns(dtype, rng):
     full = lines[keys].astype(np.float64)
     np.testing.assert_allclose(out, full @ force, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(squares, (full**2).sum(axis=1), rtol=1e-12)
+
+
+# -- rows of outputs ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_sums_and_products_by_rows_are_those_of_numpy(k, rng):
+    values, weight = rng.normal(size=(25, k)), rng.exponential(size=25) * (rng.random(25) < 0.7)
+    sums, product, ratio = np.empty((2, k)), np.empty((25, k)), np.empty((25, k))
+    elementary.sums_by_sign(weight, values, sums)
+    elementary.times_rows(weight, values, product)
+    elementary.over_rows(weight, values, ratio)
+    np.testing.assert_allclose(sums, [weight @ np.maximum(values, 0.0), weight @ np.maximum(-values, 0.0)], rtol=1e-12)
+    np.testing.assert_array_equal(product, weight[:, None] * values)
+    np.testing.assert_array_equal(ratio, values / np.where(weight > 0.0, weight, 1.0)[:, None])
 
 
 # -- sweeps -------------------------------------------------------------------------------------------------------

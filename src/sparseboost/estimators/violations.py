@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparseboost.hypotheses.blocks import BlockDictionary
+from sparseboost.losses.base import over_examples
 from sparseboost.penalties import Penalty
 from sparseboost.problem import Problem
 from sparseboost.solvers.stepper import Stepper
@@ -95,7 +96,7 @@ class Violations:
         assert self._lengths is not None
         size = float(np.vdot(seen.force, seen.force))
         share = max(float(np.vdot(seen.force, force)) / size, 0.0) if size > 0.0 else 0.0
-        change = np.sqrt(np.square(force - share * seen.force).sum(axis=0))
+        change = np.sqrt(over_examples(np.square(force - share * seen.force)))
         bound = seen.violation * (share * ROUNDING)
         bound += self._lengths * (float(penalty.dual_norm(-change[None, :])[0]) * ROUNDING)
         return bound

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -248,7 +247,7 @@ def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
 
     def moved(step: float) -> Ensemble:
         coef = aim.coef if step == 1.0 else before.coef + step * (aim.coef - before.coef)
-        return replace(before, coef=coef, intercept=before.intercept + step * (aim.intercept - before.intercept))
+        return before.at(coef, before.intercept + step * (aim.intercept - before.intercept))
 
     def at(step: float) -> Point:
         score = step * aim.push

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from sparseboost.ensemble import Ensemble
+from sparseboost.losses.base import over_examples
 from sparseboost.monitors import Monitor
 from sparseboost.problem import Problem
 from sparseboost.solvers.correction import Goal
@@ -92,7 +91,7 @@ class NewtonStepper(Stepper):
         fresh = problem.dictionary.columns(self.keys[len(known) :]) if len(known) else self._active.columns
         rows = [known, fresh.correlate(point.force)]
         if problem.fit_intercept:
-            rows.append(point.force.sum(axis=0)[None])
+            rows.append(over_examples(point.force)[None])
         return point._replace(gradient=np.concatenate(rows))
 
     def scores(self, problem: Problem, weights: list[Weights]) -> list[Array]:
@@ -103,4 +102,4 @@ class NewtonStepper(Stepper):
 
     def _at(self, weights: Weights) -> Ensemble:
         coef = padded(weights.coef, self._active.size)
-        return replace(self._active, coef=coef, intercept=weights.intercept)
+        return self._active.at(coef, weights.intercept)

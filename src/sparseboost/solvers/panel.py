@@ -11,6 +11,7 @@ from sparseboost.ensemble import Ensemble
 from sparseboost.hypotheses import Columns
 from sparseboost.hypotheses.parts import each, spans
 from sparseboost.hypotheses.room import Room
+from sparseboost.losses.base import over_examples
 
 Array = np.ndarray
 EXAMPLES = 2048  # that are weighted at a time
@@ -85,7 +86,7 @@ class Panel:
             whole, place, every = Columns(whole.some(every)), 1 + np.arange(every.size), np.arange(every.size)
         for rows, weights in groups:
             columns = whole if rows is None else whole.rows(rows)
-            edges, total = columns.correlate(weights)[every], weights.sum(axis=0)
+            edges, total = columns.correlate(weights)[every], over_examples(weights)
             blocks = []
             for t, weight in enumerate(np.ascontiguousarray(weights.T)):
                 block = np.zeros((size, size - first))

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparseboost import kernels
 from sparseboost.ensemble import Ensemble
+from sparseboost.losses.base import over_examples
 from sparseboost.penalties import Norm
 from sparseboost.problem import Problem
 from sparseboost.solvers.constant_gram import ConstantGram
@@ -69,7 +70,7 @@ class QuadraticModel:
     def gradient(self, force: Array) -> Array:
         """Gradient of the loss in the active rows and, in the last row, the intercept."""
         rows = self.columns.correlate(force)
-        return np.vstack([rows, force.sum(axis=0)]) if self.problem.fit_intercept else rows
+        return np.vstack([rows, over_examples(force)]) if self.problem.fit_intercept else rows
 
     def step(self, ensemble: Ensemble, gradient: Array, local: Array) -> Aim:
         """Nearly minimise the model with this gradient in the rows and this curvature in the scores."""
