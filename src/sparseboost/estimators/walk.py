@@ -20,7 +20,7 @@ from sparseboost.solvers.product_stepper import ProductStepper
 from sparseboost.solvers.stepper import Stepper, Weights, foreseen
 
 Array = np.ndarray
-FREE_OF_ALPHA = ("start", "energy", "reach", "largest_alpha")  # cached answers of a Problem that hold at every alpha
+FREE_OF_ALPHA: tuple[str, ...] = ("start", "energy", "reach", "largest_alpha")  # cached answers of a Problem that hold at every alpha
 ASKED = tuple(field.name for field in fields(Problem))
 MOST_AHEAD = 8  # alphas that one pass over X certifies, at most
 FEWEST_SEEDS = 50  # hypotheses that may enter ahead of time whatever the support: few columns cost less than a pass
@@ -54,8 +54,9 @@ def walk(
 
 def at(problem: Problem, alpha: float) -> Problem:
     """The same question at another alpha; what holds for every alpha is not computed again."""
+    known = FREE_OF_ALPHA
     if alpha == 0.0 or not isinstance(problem.penalty, Norm):
-        moved, known = replace(problem, alpha=alpha), FREE_OF_ALPHA
+        moved = replace(problem, alpha=alpha)
     else:  # paths ask for hundreds: `replace` would take six times as long
         moved, known = object.__new__(Problem), (*ASKED, *FREE_OF_ALPHA, "empty_objective")
     vars(moved).update({name: vars(problem)[name] for name in known if name in vars(problem)} | {"alpha": alpha})
