@@ -20,8 +20,8 @@ from sparseboost.solvers.product_stepper import ProductStepper
 from sparseboost.solvers.stepper import Stepper, Weights, foreseen
 
 Array = np.ndarray
-FREE_OF_ALPHA: tuple[str, ...] = ("start", "energy", "reach", "largest_alpha")  # cached answers of a Problem that hold at every alpha
 ASKED = tuple(field.name for field in fields(Problem))
+FREE_OF_ALPHA: tuple[str, ...] = ("start", "energy", "reach", "largest_alpha")  # cached answers that hold at any alpha
 MOST_AHEAD = 8  # alphas that one pass over X certifies, at most
 FEWEST_SEEDS = 50  # hypotheses that may enter ahead of time whatever the support: few columns cost less than a pass
 SEED_SHARE = 0.3  # of the support: a block of alphas ends where more than this would have to enter ahead of time
