@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, make_scorer, mean_squared_error
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -73,19 +74,36 @@ def test_sklearn_check_of_defaults(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-def test_the_model_is_the_plain_one_at_the_chosen_alpha(classification):
+def test_the_model_is_that_of_the_path_at_the_chosen_alpha(classification):
     X, y = classification
     model = SparseBoostClassifierCV(**FEW).fit(X, y)
-    plain = SparseBoostClassifier(alpha=model.alpha_).fit(X, y)
-    np.testing.assert_array_equal(model.coef_, plain.coef_)
-    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
-    np.testing.assert_array_equal(model.transform(X), plain.transform(X))
-    assert model.dual_gap_ == plain.dual_gap_
+    np.testing.assert_array_equal(model.coef_, model.path_.coef(model.best_index_))
+    np.testing.assert_array_equal(model.intercept_, model.path_.intercepts[model.best_index_])
+    assert model.converged_
+    assert model.dual_gap_ == pytest.approx(model.path_.dual_gaps[model.best_index_], abs=1e-12)
     assert model.alpha == model.alpha_ == model.alphas_[model.best_index_]
     assert "SparseBoostClassifierCV" in model.summary()
-    assert len(model.history_) == len(plain.history_)
-    assert len(list(model.staged_decision_function(X))) == len(model.history_)
+    assert len(list(model.staged_decision_function(X))) == len(model.history_) == model.n_rounds_ + 1
     assert "alpha" not in model.get_params()
+
+
+@pytest.mark.parametrize("space", ["features", "stumps"])
+def test_the_model_is_as_good_as_the_plain_one_at_the_chosen_alpha(space, classification):
+    X, y = classification
+    model = SparseBoostClassifierCV(**FEW, hypotheses=space, tol=1e-7).fit(X, y)
+    plain = SparseBoostClassifier(alpha=model.alpha_, hypotheses=space, tol=1e-7).fit(X, y)
+    assert model.objective_ - model.dual_gap_ <= plain.objective_
+    assert plain.objective_ - plain.dual_gap_ <= model.objective_
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-3)
+    assert set(plain.inputs_used_) == set(model.inputs_used_)
+
+
+def test_the_model_goes_on_where_the_path_had_to_stop(classification):
+    X, y = classification
+    with pytest.warns(ConvergenceWarning):
+        model = SparseBoostClassifierCV(**FEW, update="gradboost", tol=1e-8, max_rounds=2, induce=1).fit(X, y)
+    assert model.n_rounds_ > 0
+    assert model.objective_ < model.path_.objectives[model.best_index_]
 
 
 def test_results_hold_every_split(regression):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.validation import check_is_fitted
 
+from sparseboost.ensemble import Stage
 from sparseboost.estimators.base import BaseSparseBoost
 from sparseboost.estimators.callbacks import with_callbacks
 from sparseboost.estimators.jobs import Job, Lent, do_all, lend
@@ -182,19 +183,24 @@ class ChoosesAlpha(BaseSparseBoost):
                 return path, held_out_scores(path, X, test, target[test], weight[test], loss)
             parts = [_safe_indexing(part, test) for part in raw]
             given = {name: _take(value, test, X.shape[0]) for name, value in score_params.items()}
-            return path, np.array([float(scorer(model, *parts, **given)) for model in self._models(path)])
+            models = (self._model(path, index) for index in range(len(path)))
+            return path, np.array([float(scorer(model, *parts, **given)) for model in models])
 
     def _path(self, problem: Problem, tol: float | None = None) -> SparsePath:
         tol, monitor = self.tol if tol is None else tol, Monitor(self.time_budget)
         return make_path(problem, self._boosting(problem), self.alphas_, tol, self.max_rounds, monitor)
 
-    def _models(self, path: SparsePath) -> Iterator[Any]:
-        """One fitted model after the other, as scorers want them."""
-        for i, alpha in enumerate(path.alphas):
-            model = copy.copy(self)
-            model.alpha_, model.coef_, model.intercept_ = float(alpha), path.coef(i), path.intercepts[i]
-            model._over_features, model.hypotheses_ = path.over_features, list(path.hypotheses)
-            yield model
+    def _model(self, path: SparsePath, index: int) -> Any:
+        """One model of a path, fitted as far as scorers need it."""
+        model = copy.copy(self)
+        model.alpha_, model.coef_ = float(path.alphas[index]), path.coef(index)
+        model.intercept_ = path.intercepts[index]
+        model._over_features, model.hypotheses_ = path.over_features, list(path.hypotheses)
+        return model
+
+    def _warm(self, problem: Problem) -> Stage:
+        """The path's model at the chosen alpha: where it has its gap, nothing is left to do but to certify it."""
+        return self._model(self.path_, self.best_index_)._adopted(problem)
 
     def _check_split(self, number: int, target: Array, weight: Array) -> None:
         """Raise unless a model can be trained on these targets."""

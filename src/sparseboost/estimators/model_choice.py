@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from inspect import signature
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,7 @@ from sparseboost.problem import Problem
 
 Array = np.ndarray
 Results = dict[str, Array]
-
-
-def mean_loss(loss: Loss, target: Array, weight: Array, score: Array) -> float:
-    """Weighted mean of the loss; NaN if no example has weight."""
-    total = float(weight.sum())
-    return float(weight @ loss.value(target, score)) / total if total > 0 else math.nan
+SCORES_TOGETHER = 100_000  # whose losses are computed in one call
 
 
 def take_rows(X: Any, rows: Array) -> Any:
@@ -42,9 +38,19 @@ def take_rows(X: Any, rows: Array) -> Any:
 
 
 def held_out_scores(path: SparsePath, X: Any, rows: Array, target: Array, weight: Array, loss: Loss) -> Array:
-    """Minus the mean loss of every model of a path on these rows of X, which it has not seen: larger is better."""
+    """Minus the mean loss of every model of a path on these rows of X, which it has not seen: larger is better.
+
+    NaN if no example has weight.
+    """
+    total, together = float(weight.sum()), max(1, SCORES_TOGETHER // max(1, target.shape[0] * path.n_outputs))
+    if not total > 0:
+        return np.full(len(path), np.nan)
+    scores, means = path.scores(X, rows), []
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.array([-mean_loss(loss, target, weight, score) for score in path.scores(X, rows)])
+        while some := list(islice(scores, together)):  # a call for each would take longer than its few examples
+            values = loss.value(np.tile(target, (len(some), 1)), np.concatenate(some))
+            means.append(values.reshape(len(some), -1) @ weight / total)
+    return -np.concatenate(means)
 
 
 def takes_sample_weight(scorer: Any) -> bool:
