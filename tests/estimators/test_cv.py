@@ -101,9 +101,10 @@ def test_the_model_is_as_good_as_the_plain_one_at_the_chosen_alpha(space, classi
 def test_the_model_goes_on_where_the_path_had_to_stop(classification):
     X, y = classification
     with pytest.warns(ConvergenceWarning):
-        model = SparseBoostClassifierCV(**FEW, update="gradboost", tol=1e-8, max_rounds=2, induce=1).fit(X, y)
-    assert model.n_rounds_ > 0
-    assert model.objective_ < model.path_.objectives[model.best_index_]
+        model = SparseBoostClassifierCV(alphas=[1e-3], update="gradboost", induce=1, tol=1e-8, max_rounds=2).fit(X, y)
+    assert not model.path_.converged[0]
+    assert model.n_rounds_ == 2
+    assert model.objective_ < model.path_.objectives[0]
 
 
 def test_results_hold_every_split(regression):

@@ -45,20 +45,45 @@ def test_no_dual_norm_is_above_its_bound_and_those_above_the_level_are_exact(pen
     np.testing.assert_allclose(before[0].violation, exact, rtol=1e-12, atol=1e-300)
     np.testing.assert_allclose(before[1].violation, 2.0 * exact, rtol=1e-12, atol=1e-300)
     level, left_out = np.quantile(exact, 0.9), 0
-    problems = [replace(problem, alpha=level)] * 2
+    problems = [replace(problem, alpha=level)] * 3
+    known = tuple(before)
     for move in (1e-3, 0.03, 0.1, 10.0):
-        forces = [(1.0 - move) * force + move * rng.normal(size=(M, K)) / M for _ in before]
+        forces = [(1.0 - move) * force + move * rng.normal(size=(M, K)) / M for _ in problems]
         slopes = [X[:, [3, 50]].T @ moved if move < 0.05 else None for moved in forces]
-        seen = violations.since(problems, forces, before, level, stepper, slopes)
-        for one, moved in zip(seen, forces, strict=True):
-            true = penalty.dual_norm(X.T @ moved) / violations.cost
-            assert np.all(one.violation >= true * (1.0 - 1e-12))
+        seen = violations.since(problems, forces, [known] * 3, stepper, slopes)
+        again = violations.since(problems, forces, [(one,) for one in seen], stepper, slopes)  # as in a repair
+        for one, moved in zip([*seen, *again], [*forces, *forces], strict=True):
+            true = penalty.violation(X.T @ moved, violations.cost)
+            assert np.all(one.violation >= true - 1e-12 * violations._lengths)
+            off = penalty.violation(-np.abs(X.T @ moved - one.centre), violations.cost)
+            assert np.all(off <= one.off + 1e-12 * violations._lengths)
             looked = np.append(np.flatnonzero(one.violation > level), [3, 50])
             np.testing.assert_allclose(one.violation[looked], true[looked], rtol=1e-10)
             left_out += np.count_nonzero(one.violation > true * (1.0 + 1e-9))
             assert one.force is moved
-        before, force = seen, forces[0]
+        known, force = (seen[-1], known[0]), forces[-1]
     assert left_out > N  # most are not looked at while forces move little
+
+
+@pytest.mark.parametrize("k", [1, K])
+@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+def test_forces_on_a_plane_are_known_without_a_look(penalty, k, rng, monkeypatch):
+    problem, X = question(penalty, True, rng, k=k)
+    violations, stepper = Violations(problem), NewtonStepper(problem, Newton(), np.array([0]))
+    first, second = rng.normal(size=(2, M, k))
+    known = tuple(violations.everywhere(problem, [first, second]))
+    monkeypatch.setattr(problem.dictionary, "correlate", lambda force: pytest.fail("a pass over all columns"))
+    looked, some = [], problem.dictionary.correlate_some
+    monkeypatch.setattr(
+        problem.dictionary, "correlate_some", lambda keys, force: looked.append(keys.size) or some(keys, force)
+    )
+    forces = [2.0 * first - second, 0.25 * first + 0.75 * second, 1.5 * first - 0.5 * second]
+    seen = violations.since([replace(problem, alpha=1e6)] * 3, forces, [known] * 3, stepper, [None] * 3)
+    for one, force in zip(seen, forces, strict=True):
+        blur = 1e-9 * violations._lengths.max()
+        np.testing.assert_allclose(one.centre, X.T @ force, atol=blur)
+        np.testing.assert_allclose(one.violation, penalty.violation(X.T @ force, violations.cost), atol=blur)
+    assert sum(looked) == 0
 
 
 def test_a_force_that_only_shrinks_needs_no_look(rng, monkeypatch):
@@ -71,13 +96,13 @@ def test_a_force_that_only_shrinks_needs_no_look(rng, monkeypatch):
     some = dictionary.correlate_some
     monkeypatch.setattr(dictionary, "correlate_some", lambda keys, force: looked.append(keys) or some(keys, force))
     monkeypatch.setattr(dictionary, "correlate", lambda force: pytest.fail("a pass over all columns"))
-    level = 0.9 * np.sort(before[0].violation)[-1]
-    (seen,) = violations.since([problem], [0.5 * force], before, level, stepper, [None])
+    problem = replace(problem, alpha=0.9 * np.sort(before[0].violation)[-1])
+    (seen,) = violations.since([problem], [0.5 * force], [tuple(before)], stepper, [None])
     assert looked[0].size == 0
     np.testing.assert_allclose(seen.violation, 0.5 * before[0].violation, rtol=1e-9)
-    nothing = [Seen(np.zeros_like(force), np.zeros(N))]
+    nothing = Seen(np.zeros_like(force), np.zeros((N, K)), np.zeros(N), np.zeros(N))
     # from no force at all, no share of it is left
-    violations.since([problem], [1e-9 * force], nothing, level, stepper, [None])
+    violations.since([problem], [1e-9 * force], [(nothing,)], stepper, [None])
 
 
 @pytest.mark.parametrize("good", [True, False])

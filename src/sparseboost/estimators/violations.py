@@ -6,31 +6,39 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparseboost import kernels
 from sparseboost.hypotheses.blocks import BlockDictionary
-from sparseboost.losses.base import over_examples
 from sparseboost.penalties import Penalty
 from sparseboost.problem import Problem
 from sparseboost.solvers.stepper import Stepper
 
 Array = np.ndarray
-ROUNDING = 1.0 + 1e-12  # what sums of products may add to a bound
+ROUNDING = 1e-12  # of ‖column‖·‖force‖: what sums of products may be off by
 FEW_DUE = 0.03  # share of all hypotheses: to look at more costs as much as a pass over their outline
 MOST_DUE = 0.25  # share of all hypotheses: where more are due, all are looked at, which tightens every bound
 
 
 class Seen(NamedTuple):
-    """What pulls at the examples, and of every hypothesis a dual norm over cost that it does not exceed then."""
+    """What pulls at the examples, and what is known of its correlation with every hypothesis."""
 
     force: Array
-    violation: Array
+    centre: Array  # the correlation, nearly
+    off: Array  # dual norm over cost of what that may be off by, at most
+    violation: Array  # dual norm over cost of the correlation, which it does not exceed
+
+    def learn(self, keys: Array, correlation: Array, off: Array | float, violation: Array) -> None:
+        """Write down what a look at some hypotheses has shown."""
+        self.centre[keys], self.off[keys], self.violation[keys] = correlation, off, violation
 
 
 class Violations:
     r"""Dual norms over cost of all hypotheses, by a pass over X for several models.
 
-    From one model to the next the force on the examples changes from f to a·f + Δ with a ≥ 0. The correlation with a
-    column h is a times what it was, and at most ‖h‖·‖Δ_r‖ more in output r (Cauchy–Schwarz); a is chosen so that Δ is
-    short. Most hypotheses are seen to stay below the alphas that matter without a look.
+    The force f on the examples is nearly a combination a·f₁ + b·f₂ of those at two models before, because it is nearly
+    linear in alpha: f = a·f₁ + b·f₂ + Δ with short Δ. The correlation with a column h is then the same combination
+    of what it was, and at most ‖h‖·‖Δ_r‖ off in output r (Cauchy–Schwarz), besides what was unknown before. Most
+    hypotheses are seen to stay below the alphas that matter without a look. Where less is unknown of the first model
+    than of both, f₁ alone is better.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -40,63 +48,87 @@ class Violations:
     def everywhere(self, problem: Problem, forces: list[Array]) -> list[Seen]:
         """Of all hypotheses."""
         correlation = problem.enumerable.correlate(np.hstack(forces))
-        norms = problem.penalty.dual_norm(correlation.reshape(-1, problem.n_outputs))
-        violations = np.empty((len(forces), self.cost.size))
-        np.divide(norms.reshape(-1, len(forces)).T, self.cost, out=violations)
-        return [Seen(*pair) for pair in zip(forces, violations, strict=True)]
+        every = [np.ascontiguousarray(part) for part in np.split(correlation, len(forces), axis=1)]
+        return [
+            Seen(force, part, np.zeros(self.cost.size), problem.penalty.violation(part, self.cost))
+            for force, part in zip(forces, every, strict=True)
+        ]
 
     def since(
         self,
         problems: list[Problem],
         forces: list[Array],
-        before: list[Seen],
-        level: float,
+        before: list[tuple[Seen, ...]],
         stepper: Stepper,
         slopes: list[Array | None],
     ) -> list[Seen]:
-        """The same for models that have moved since; a bound for hypotheses that have to stay below the level.
+        """The same from one or two models before each; a bound for hypotheses that stay below alpha.
 
-        `slopes` are correlations of the active hypotheses where they are known.
+        The models of a block of alphas lie between its last one and the one before it. `slopes` are correlations of the
+        active hypotheses where they are known.
         """
         problem = problems[0]
-        dictionary, penalty = problem.dictionary, problem.penalty
-        if not isinstance(dictionary, BlockDictionary):
+        if not isinstance(problem.dictionary, BlockDictionary):
             return self.everywhere(problem, forces)
-        outline = dictionary.outline()
         if self._lengths is None:
-            self._lengths = dictionary.lengths() / self.cost
-        bounds = [self._bound(penalty, force, seen) for force, seen in zip(forces, before, strict=True)]
-        others = self._due(bounds, [level] * len(bounds), stepper)
+            self._lengths = problem.dictionary.lengths() / self.cost
+        if before[0] is not before[-1]:  # every model is known from a look before
+            return self._looked_at(problems, forces, before, stepper, slopes)
+        (last,) = self._looked_at(problems[-1:], forces[-1:], before[-1:], stepper, slopes[-1:])
+        if len(forces) == 1:
+            return [last]
+        ends: tuple[Seen, ...] = (before[0][0], last)
+        between = self._looked_at(problems[:-1], forces[:-1], [ends] * (len(forces) - 1), stepper, slopes[:-1])
+        return [*between, last]
+
+    def _looked_at(
+        self,
+        problems: list[Problem],
+        forces: list[Array],
+        before: list[tuple[Seen, ...]],
+        stepper: Stepper,
+        slopes: list[Array | None],
+    ) -> list[Seen]:
+        """What other models tell, and a look at all hypotheses that may be above alpha all the same."""
+        dictionary, penalty = problems[0].dictionary, problems[0].penalty
+        assert isinstance(dictionary, BlockDictionary)
+        outline = dictionary.outline()
+        found = [self._carried(penalty, force, known) for force, known in zip(forces, before, strict=True)]
+        others = self._due(problems, found, stepper)
         if others.size > MOST_DUE * self.cost.size and outline is None:
-            return self.everywhere(problem, forces)
+            return self.everywhere(problems[0], forces)
         if others.size > FEW_DUE * self.cost.size and outline is not None:
-            # these bounds are so tight that they serve for any level; what is above alpha decides on a certificate
-            tight = outline.bounds(others, forces, penalty.dual_norm, dictionary.share)
-            for bound, some in zip(bounds, tight, strict=True):
-                bound[others] = some / self.cost[others]
-            others = self._due(bounds, [one.alpha for one in problems], stepper)
+            nearly = outline.nearly(others, forces, penalty.dual_norm, dictionary.share)
+            for seen, (correlation, off) in zip(found, nearly, strict=True):
+                off /= self.cost[others]
+                seen.learn(others, correlation, off, penalty.violation(correlation, self.cost[others]) + off)
+            others = self._due(problems, found, stepper)
         every, known = np.hstack(forces), [slope for slope in slopes if slope is not None]
         own = np.hstack(known) if len(known) == len(forces) else stepper.correlate(every)
         looks = [(stepper.keys, own), (others, dictionary.correlate_some(others, every))]
         for keys, correlation in looks:
-            for bound, part in zip(bounds, np.split(correlation, len(forces), axis=1), strict=True):
-                bound[keys] = penalty.violation(part, self.cost[keys])
-        return [Seen(*pair) for pair in zip(forces, bounds, strict=True)]
+            for seen, part in zip(found, np.split(correlation, len(forces), axis=1), strict=True):
+                seen.learn(keys, part, 0.0, penalty.violation(part, self.cost[keys]))
+        return found
 
-    def _due(self, bounds: list[Array], levels: list[float], stepper: Stepper) -> Array:
-        """Hypotheses outside the active set that may be above the level of some model."""
+    def _due(self, problems: list[Problem], found: list[Seen], stepper: Stepper) -> Array:
+        """Hypotheses outside the active set that may be above the alpha of some model."""
         due = np.zeros(self.cost.size, dtype=bool)
-        for bound, level in zip(bounds, levels, strict=True):
-            due |= ~(bound <= level)
+        for problem, seen in zip(problems, found, strict=True):
+            due |= ~(seen.violation <= problem.alpha)
         due[stepper.keys] = False
         return np.flatnonzero(due)
 
-    def _bound(self, penalty: Penalty, force: Array, seen: Seen) -> Array:
-        """What dual norms over cost are at most under this force."""
-        assert self._lengths is not None
-        size = float(np.vdot(seen.force, seen.force))
-        share = max(float(np.vdot(seen.force, force)) / size, 0.0) if size > 0.0 else 0.0
-        change = np.sqrt(over_examples(np.square(force - share * seen.force)))
-        bound = seen.violation * (share * ROUNDING)
-        bound += self._lengths * (float(penalty.dual_norm(-change[None, :])[0]) * ROUNDING)
-        return bound
+    def _carried(self, penalty: Penalty, force: Array, known: tuple[Seen, ...]) -> Seen:
+        """What the models before tell about this force."""
+        one, two = known[0], known[-1]
+        shares, lengths = np.empty((2, 2)), np.empty((4, force.shape[1]))
+        kernels.carry.combine(force, one.force, two.force, shares, lengths)
+        norms = penalty.dual_norm(-lengths)
+        more = norms[:2] + ROUNDING * (norms[:2] + np.abs(shares) @ norms[2:])
+        seen = Seen(force, np.empty(one.centre.shape), *np.empty((2, self.cost.size)))
+        kernels.carry.carry(
+            penalty.kernel, penalty.positive, shares, more, one.centre, one.off, two.centre, two.off, self._lengths,
+            self.cost, seen.centre, seen.off, seen.violation,
+        )  # fmt: skip
+        return seen

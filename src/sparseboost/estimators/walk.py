@@ -81,11 +81,11 @@ def _restarted(
 class _Trial:
     """The model at one alpha while its block is being solved."""
 
-    def __init__(self, problem: Problem, weights: Weights, seen: Seen | None = None) -> None:
+    def __init__(self, problem: Problem, weights: Weights, known: tuple[Seen, ...] = ()) -> None:
         self.problem = problem
         self.keys = np.empty(0, dtype=np.int64)
         self.weights = weights
-        self.seen = seen  # at the last certificate, or at that of the model before
+        self.known = known  # of the last certificate, or of those of the last models before
         self.objective = np.inf
         self.lower = -np.inf
         self.rounds = 0
@@ -99,8 +99,12 @@ class _Trial:
     @property
     def violation(self) -> Array:
         """Dual norm over cost of every hypothesis, or a bound on it."""
-        assert self.seen is not None
-        return self.seen.violation
+        return self.known[0].violation
+
+    @property
+    def pull(self) -> Array:
+        """What these dual norms probably are: bounds are seldom reached."""
+        return self.violation - self.known[0].off
 
     @property
     def support(self) -> int:
@@ -146,7 +150,6 @@ class Sequential:
         self.monitor = monitor
         self.target = tol * abs(problem.empty_objective)
         self.stopped = False
-        self.lowest = 0.0  # alpha: dual norms below it need not be known
         self.foresees = tol <= FORESIGHT
         self.violations = Violations(problem)
         self.stepper: Stepper = NewtonStepper(problem, self.newton, np.empty(0, dtype=np.int64))
@@ -155,6 +158,7 @@ class Sequential:
         if ProductStepper.applies(problem):
             self.stepper = ProductStepper(problem)
         self.last, self.alpha = start, float(start.violation.max(initial=0.0))
+        self.known = start.known  # at the last two models
         self.earlier, self.before = start.weights, self.alpha  # of the model before the last
 
     @staticmethod
@@ -175,17 +179,16 @@ class Sequential:
         empty = [problem for problem in problems if problem.alpha >= self.alpha]
         for some in _parts(empty, self._room(problems[0])):
             # the empty model is optimal: only its certificate is missing
-            trials = [_Trial(problem, self.last.weights, self.last.seen) for problem in some]
+            trials = [_Trial(problem, self.last.weights, self.last.known) for problem in some]
             self._certify(trials)
             yield from (trial.point(self.target) for trial in trials)
         first = len(empty)
         while first < len(problems):
             count = self._ahead(problems[first : first + MOST_AHEAD])
             last = first + count
-            # no pull below the alphas of the next block will be asked for
-            self.lowest = problems[: last + MOST_AHEAD][-1].alpha
-            trials = [_Trial(problem, self.last.weights, self.last.seen) for problem in problems[first:last]]
+            trials = [_Trial(problem, self.last.weights, self.known) for problem in problems[first:last]]
             self._solve(trials)
+            self.known = (*trials[-1].known, *self.last.known)
             self.last, self.alpha = trials[-1], trials[-1].problem.alpha
             yield from (trial.point(self.target) for trial in trials)
             first = last
@@ -206,16 +209,14 @@ class Sequential:
 
     def _near(self, problem: Problem) -> Array:
         """Hypotheses that enter ahead of time when the next alpha to be certified is that of this problem."""
-        return self.last.violation > problem.alpha + self.stepper.near * (self.alpha - problem.alpha)
+        return self.last.pull > problem.alpha + self.stepper.near * (self.alpha - problem.alpha)
 
     def _solve(self, trials: list[_Trial]) -> None:
         """Correct and certify until every trial has its gap, or cannot get nearer to it."""
         earlier, last = self.stepper.tidy([self.earlier, self.last.weights])
         near = self._near(trials[-1].problem)
         near[self.stepper.keys] = False
-        self._enter(
-            trials[0].problem, _worst(self.last.violation, near, max(FEWEST_SEEDS, MOST_SEEDS * self.last.support))
-        )
+        self._enter(trials[0].problem, _worst(self.last.pull, near, max(FEWEST_SEEDS, MOST_SEEDS * self.last.support)))
         alphas = [self.before, self.alpha, *(trial.problem.alpha for trial in trials)]
         for trial, a, b, c in zip(trials, alphas, alphas[1:], alphas[2:], strict=False):
             trial.weights = last._replace(proof=None)  # which is of another alpha
@@ -259,16 +260,16 @@ class Sequential:
         looks = [self._look(problems[0], trial.weights, score) for trial, score in zip(trials, scores, strict=True)]
         losses, duals = zip(*looks, strict=True)
         forces = [problems[0].force(dual) for dual in duals]
-        before = [trial.seen for trial in trials if trial.seen is not None]
-        if before:
+        before = [trial.known for trial in trials]
+        if all(before):
             slopes = [self._slope(trial) for trial in trials]
-            found = self.violations.since(problems, forces, before, self.lowest, self.stepper, slopes)
+            found = self.violations.since(problems, forces, before, self.stepper, slopes)
         else:
             found = self.violations.everywhere(problems[0], forces)
         share = (self.monitor.seconds - started) / len(trials)
         for trial, loss, dual, seen in zip(trials, losses, duals, found, strict=True):
             problem, coef = trial.problem, trial.weights.coef
-            trial.seen = seen
+            trial.known = (seen,)
             trial.lower = max(trial.lower, self._lower(trial, dual))
             held = float(self.violations.cost[trial.keys[: len(coef)]] @ problem.penalty.value(coef))
             trial.objective = loss + problem.alpha * held

@@ -40,8 +40,8 @@ class Outline:
         share(some, n)
         self.lengths = np.sqrt(squares)
 
-    def bounds(self, keys: Array, forces: list[Array], dual_norm: DualNorm, share: Share) -> list[Array]:
-        """What the dual norms of some columns are at most under each of some forces of shape (m, k)."""
+    def nearly(self, keys: Array, forces: list[Array], dual_norm: DualNorm, share: Share) -> list[tuple[Array, Array]]:
+        """Sums of some columns under each of some forces of shape (m, k), and the dual norm of what they are off by."""
         every, k = np.hstack(forces), forces[0].shape[1]
         size = float(np.abs(every).max(initial=0.0)) or 1.0  # single precision has few exponents
         rows = every.T if every.shape[1] == 1 else kernels.passes.rows_of(every)
@@ -53,7 +53,6 @@ class Outline:
             kernels.outline.correlate(self._lines, scale, self._centre, keys[part], rows, totals, sums[part])
 
         share(some, keys.size)
-        norms = dual_norm(sums[:, : every.shape[1]].reshape(-1, k)).reshape(-1, len(forces))
         lengths = np.sqrt(np.square(every).sum(axis=0)).reshape(-1, k)
-        error = self._error[keys]
-        return [norm + length * error for norm, length in zip(norms.T, dual_norm(-lengths), strict=True)]
+        error, parts = self._error[keys], np.split(sums[:, : every.shape[1]], len(forces), axis=1)
+        return [(part, length * error) for part, length in zip(parts, dual_norm(-lengths), strict=True)]

@@ -6,6 +6,7 @@ import importlib
 from types import ModuleType
 
 _MODULES = (
+    "carry",
     "classes",
     "columns",
     "descent",
