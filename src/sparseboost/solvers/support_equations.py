@@ -25,15 +25,15 @@ def solution_cost(penalty: Penalty, coef: Array, matrices: int) -> float:
     """
     k = coef.shape[1]
     if apart(penalty, k):
-        return float(_nanoseconds(SINGLE_WEIGHTS, np.count_nonzero(coef, axis=0)).sum())
+        return sum(_nanoseconds(SINGLE_WEIGHTS, int(np.count_nonzero(column))) for column in coef.T)
     if not isinstance(penalty, (L1L2, L1Linf)) or penalty.positive:
         return np.inf
-    size = np.any(coef != 0.0, axis=1).sum()
+    size = int(np.any(coef != 0.0, axis=1).sum())
     tied = isinstance(penalty, L1Linf)
-    return float(k * _nanoseconds(TIED_ROWS, size) if tied else matrices * _nanoseconds(WHOLE_ROWS, size))
+    return k * _nanoseconds(TIED_ROWS, size) if tied else matrices * _nanoseconds(WHOLE_ROWS, size)
 
 
-def _nanoseconds(powers: tuple[float, float, float], size: Array) -> Array:
+def _nanoseconds(powers: tuple[float, float, float], size: int) -> float:
     each, square, cube = powers
     return each + size * size * (square + cube * size)
 
