@@ -152,16 +152,18 @@ def test_split_correlate_equals_two_products(sparse, k, rng):
     np.testing.assert_allclose(minus, right.T @ up + left.T @ down, rtol=1e-12)
 
 
+@pytest.mark.parametrize("m", [25, 300])  # short columns and such that are summed four entries at a time
 @pytest.mark.parametrize("k", range(1, 12))
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_correlate_is_the_product_of_the_chosen_columns(k, index, dtype, rng):
-    X, keys = features(25, 9, rng, sparse=True).astype(dtype), np.array([6, 2, 3])
-    force_ = rng.normal(size=(25, k))
+def test_correlate_is_the_product_of_the_chosen_columns(m, k, index, dtype, rng):
+    X, keys = features(m, 9, rng, sparse=True).astype(dtype), np.array([6, 2, 3])
+    assert (np.diff(X.indptr)[keys] > columns.LONG).all() == (m == 300)
+    force_ = rng.normal(size=(m, k))
     out, squares, nothing = np.empty((3, k)), np.empty(3), np.empty(0)
     columns.correlate(X.data, X.indices.astype(index), X.indptr.astype(index), keys, force_, out, squares)
     full = X.toarray().astype(np.float64)[:, keys]
-    np.testing.assert_allclose(out, full.T @ force_, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(out, full.T @ force_, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(squares, (full**2).sum(axis=0), rtol=1e-12)
     other = np.empty((3, k))
     columns.correlate(X.data, X.indices.astype(index), X.indptr.astype(index), keys, force_, other, nothing)

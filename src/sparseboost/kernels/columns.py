@@ -12,8 +12,11 @@ LANES = 32  # entries that are compared at a time
 # Indices of sparse entries are unsigned: to ask whether one counts from the end would take longer than to load it. Sums
 # over them are compiled in the order written: gathering examples into vectors takes longer, on many processors twice as
 # long. Four sums at a time let additions overlap, and stay in registers: those of few outputs are written out, which
-# takes a quarter to three quarters of the time of a loop over outputs.
+# takes a quarter to three quarters of the time of a loop over outputs. Most columns of text are so short that one sum
+# takes less time, and so does reading them where they are instead of cutting arrays out.
+NONE, ONE, TWO, THREE, FOUR = np.arange(5, dtype=np.uint64)
 FEW_OUTPUTS = 8
+LONG = np.uint64(64)  # entries: shorter columns are summed one by one
 
 
 @compiled_sum_inside
@@ -48,47 +51,51 @@ def extremes(x, low, high):
 
 
 @compiled_exact
-def gathered_sum(x, rows, force, r=0):
-    """Σ_p x_p force[rows_p, r] of one sparse column, each product in the digits of `force`, the sum in double ones."""
-    a, b, c, d, whole, some = 0.0, 0.0, 0.0, 0.0, x.size - x.size % 4, force.dtype.type
-    for p in range(0, whole, 4):
-        a += some(x[p]) * force[np.uint32(rows[p]), r]
-        b += some(x[p + 1]) * force[np.uint32(rows[p + 1]), r]
-        c += some(x[p + 2]) * force[np.uint32(rows[p + 2]), r]
-        d += some(x[p + 3]) * force[np.uint32(rows[p + 3]), r]
-    for p in range(whole, x.size):
-        a += some(x[p]) * force[np.uint32(rows[p]), r]
-    return (a + b) + (c + d)
+def gathered_sum(data, rows, start, stop, force, r):
+    """Σ_p data_p force[rows_p, r] of a part of sparse columns, products in the digits of `force`, the sum in double."""
+    a, some = 0.0, force.dtype.type
+    if stop - start > LONG:
+        b, c, d, last = 0.0, 0.0, 0.0, stop - THREE
+        while start < last:
+            a += some(data[start]) * force[np.uint32(rows[start]), r]
+            b += some(data[start + ONE]) * force[np.uint32(rows[start + ONE]), r]
+            c += some(data[start + TWO]) * force[np.uint32(rows[start + TWO]), r]
+            d += some(data[start + THREE]) * force[np.uint32(rows[start + THREE]), r]
+            start += FOUR
+        a += b + (c + d)
+    for p in range(start, stop):
+        a += some(data[p]) * force[np.uint32(rows[p]), r]
+    return a
 
 
 @compiled_exact
-def _two_sums(x, rows, force, r, out):
+def _two_sums(data, rows, start, stop, force, r, out, place):
     """Those of outputs r and r + 1."""
-    a, b, c, d, whole = 0.0, 0.0, 0.0, 0.0, x.size - x.size % 2
-    for p in range(0, whole, 2):
-        i, j = np.uint32(rows[p]), np.uint32(rows[p + 1])
-        a += x[p] * force[i, r]
-        b += x[p] * force[i, r + 1]
-        c += x[p + 1] * force[j, r]
-        d += x[p + 1] * force[j, r + 1]
-    for p in range(whole, x.size):
+    a, b, c, d, last = 0.0, 0.0, 0.0, 0.0, stop - (stop - start) % TWO
+    for p in range(start, last, TWO):
+        x, y, i, j = data[p], data[p + ONE], np.uint32(rows[p]), np.uint32(rows[p + ONE])
+        a += x * force[i, r]
+        b += x * force[i, r + ONE]
+        c += y * force[j, r]
+        d += y * force[j, r + ONE]
+    for p in range(last, stop):
         i = np.uint32(rows[p])
-        a += x[p] * force[i, r]
-        b += x[p] * force[i, r + 1]
-    out[r], out[r + 1] = a + c, b + d
+        a += data[p] * force[i, r]
+        b += data[p] * force[i, r + ONE]
+    out[place, r], out[place, r + ONE] = a + c, b + d
 
 
 @compiled_exact
-def _four_sums(x, rows, force, r, out):
+def _four_sums(data, rows, start, stop, force, r, out, place):
     """Those of outputs r to r + 3."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for p in range(x.size):
-        i = np.uint32(rows[p])
-        a += x[p] * force[i, r]
-        b += x[p] * force[i, r + 1]
-        c += x[p] * force[i, r + 2]
-        d += x[p] * force[i, r + 3]
-    out[r], out[r + 1], out[r + 2], out[r + 3] = a, b, c, d
+    for p in range(start, stop):
+        x, i = data[p], np.uint32(rows[p])
+        a += x * force[i, r]
+        b += x * force[i, r + ONE]
+        c += x * force[i, r + TWO]
+        d += x * force[i, r + THREE]
+    out[place, r], out[place, r + ONE], out[place, r + TWO], out[place, r + THREE] = a, b, c, d
 
 
 @compiled
@@ -96,19 +103,23 @@ def correlate(data, indices, indptr, keys, force, out, squares):
     """out[c] = Σ_i x_ij force[i] of sparse columns j = keys[c]; if there is room for them, their squares too."""
     k, sums = force.shape[1], np.empty(force.shape[1])
     data, indices, force, out = borrowed((data, indices, force, out))
-    for c in range(keys.size):
-        j = keys[c]
-        start, stop = np.uint64(indptr[j]), np.uint64(indptr[j + 1])
+    if k == 1 and squares.size == 0:
+        for c in range(np.uint64(keys.size)):
+            j = np.uint64(keys[c])
+            out[c, 0] = gathered_sum(data, indices, np.uint64(indptr[j]), np.uint64(indptr[j + ONE]), force, NONE)
+        return
+    for c in range(np.uint64(keys.size)):
+        j = np.uint64(keys[c])
+        start, stop = np.uint64(indptr[j]), np.uint64(indptr[j + ONE])
         if k <= FEW_OUTPUTS:
-            x, rows = data[start:stop], indices[start:stop]
-            four = k - k % 4
-            two = four + (k - four) // 2 * 2
-            for r in range(0, four, 4):
-                _four_sums(x, rows, force, r, out[c])
+            four = np.uint64(k - k % 4)
+            two = np.uint64(k - k % 2)
+            for r in range(NONE, four, FOUR):
+                _four_sums(data, indices, start, stop, force, r, out, c)
             if four < two:
-                _two_sums(x, rows, force, four, out[c])
-            if two < k:
-                out[c, two] = gathered_sum(x, rows, force, two)
+                _two_sums(data, indices, start, stop, force, four, out, c)
+            if two < np.uint64(k):
+                out[c, two] = gathered_sum(data, indices, start, stop, force, two)
         else:
             for r in range(k):
                 sums[r] = 0.0

@@ -55,7 +55,7 @@ def _pull_sparse(x, rows, pushed, room, force):
     """`pull` of a sparse column."""
     width = pushed.shape[1]
     if width == 1:
-        force[0] += gathered_sum(x, rows, pushed)
+        force[0] += gathered_sum(x, rows, np.uint64(0), np.uint64(x.size), pushed, np.uint64(0))
         return
     for start in range(0, x.size, SPARSE_BLOCK):
         stop = min(start + SPARSE_BLOCK, x.size)
@@ -108,7 +108,7 @@ def _spread_dense(x, bound, local, pivot, floor, d):
 def _spread_alone(x, rows, local, floor):
     """`spread` of a sparse column on one output, in the order written: see `kernels.columns`."""
     whole = 1e-300
-    for p in range(x.size):
+    for p in range(np.uint64(x.size)):
         whole += x[p] * x[p] * (local[np.uint32(rows[p]), 0] + floor)
     return whole
 
@@ -208,9 +208,10 @@ def _push_sparse(x, rows, change, weight, local, pivot, pushed):
     """`push` of a sparse column. An array cut out for every example would cost more than what is done with it."""
     width = pushed.shape[1]
     if width == 1:
-        for p in range(x.size):
+        moved = change[0]
+        for p in range(np.uint64(x.size)):
             i = np.uint32(rows[p])
-            pushed[i, 0] += local[i, 0] * (local.dtype.type(x[p]) * change[0])
+            pushed[i, 0] += local[i, 0] * (local.dtype.type(x[p]) * moved)
     elif pivot.size == 0:
         for first in range(0, width, MOST):
             if first + 4 * WIDTH <= width:
