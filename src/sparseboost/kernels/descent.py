@@ -15,7 +15,7 @@ from sparseboost.kernels.borrow import borrowed
 from sparseboost.kernels.compile import compiled_inside, compiled_sum, compiled_sum_inside
 from sparseboost.kernels.kinds import NO_PENALTY
 from sparseboost.kernels.lanes import WIDTH, blank, wide
-from sparseboost.kernels.model_columns import examples, pull, push, spread
+from sparseboost.kernels.model_columns import edged, examples, pull, push, spread
 from sparseboost.kernels.quadratic import quadratic_row, row_decrease
 from sparseboost.kernels.rows import row_value
 
@@ -186,14 +186,12 @@ def _sweep(
                 x, rows = data[where[0, j] : where[1, j]], examples(indices, where[0, j], where[1, j])
             for r in range(k):
                 force[r] = gradient[j, r]
-            if first:
+            if first and follows is None:
                 spread(x, rows, bound, local, pivot, floor, d)
-                if follows is not None:
-                    for r in range(k):
-                        edge[j, r] = 0.0
-                    pull(x, rows, local, room, edge[j])
-                    for r in range(k):
-                        d[r] = max(d[r] - edge[j, r] * edge[j, r] / corner[r], CONSTANT * d[r])
+            if first and follows is not None:
+                edged(x, rows, bound, local, pivot, floor, room, d, edge[j])
+                for r in range(k):
+                    d[r] = max(d[r] - edge[j, r] * edge[j, r] / corner[r], CONSTANT * d[r])
             pull(x, rows, pushed, room, force)
         if follows is not None:
             for r in range(k):

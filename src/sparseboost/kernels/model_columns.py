@@ -106,11 +106,39 @@ def _spread_dense(x, bound, local, pivot, floor, d):
 
 @compiled_exact
 def _spread_alone(x, rows, local, floor):
-    """`spread` of a sparse column on one output, in the order written: see `kernels.columns`."""
-    whole = 1e-300
-    for p in range(np.uint64(x.size)):
-        whole += x[p] * x[p] * (local[np.uint32(rows[p]), 0] + floor)
-    return whole
+    """`spread` and `edge` of a sparse column on one output, in the order written: see `kernels.columns`."""
+    one, two, three, four, last = 1e-300, 0.0, 0.0, 0.0, np.uint64(x.size - x.size % 2)
+    for p in range(np.uint64(0), last, np.uint64(2)):
+        q = p + np.uint64(1)
+        own, other = local[np.uint32(rows[p]), 0], local[np.uint32(rows[q]), 0]
+        one += x[p] * x[p] * (own + floor)
+        two += x[q] * x[q] * (other + floor)
+        three += x[p] * own
+        four += x[q] * other
+    for p in range(last, np.uint64(x.size)):
+        own = local[np.uint32(rows[p]), 0]
+        one += x[p] * x[p] * (own + floor)
+        three += x[p] * own
+    return one + two, three + four
+
+
+@compiled_sum_inside
+def _edged_sparse(x, rows, bound, local, pivot, floor, room, d, edge):
+    """`edged` of a sparse column."""
+    if d.size == 1:
+        d[0], edge[0] = _spread_alone(x, rows, local, floor)
+        return
+    _spread_sparse(x, rows, bound, local, pivot, floor, d)
+    edge[:] = 0.0
+    _pull_sparse(x, rows, local, room, edge)
+
+
+@compiled_sum_inside
+def _edged_dense(x, bound, local, pivot, floor, d, edge):
+    """`edged` of a dense column."""
+    _spread_dense(x, bound, local, pivot, floor, d)
+    edge[:] = 0.0
+    _pull_dense(x, local, edge)
 
 
 @compiled_sum_inside
@@ -118,7 +146,7 @@ def _spread_sparse(x, rows, bound, local, pivot, floor, d):
     """`spread` of a sparse column, in double precision because squares may be too small for less."""
     k = d.size
     if k == 1:
-        d[0] = _spread_alone(x, rows, local, floor)
+        d[0], _ = _spread_alone(x, rows, local, floor)
         return
     for first in range(0, k, WIDTH):
         sums, whole = double(zeros(local, ONE)), 0.0
@@ -258,6 +286,10 @@ def spread(x, rows, bound, local, pivot, floor, d):
     """A diagonal that bounds the row's own block of the Hessian, by the `bound` of every example's."""
 
 
+def edged(x, rows, bound, local, pivot, floor, room, d, edge):
+    """The same diagonal, and the Hessian between the row and an intercept."""
+
+
 def push(x, rows, change, weight, local, pivot, pushed, room):
     """Add to `pushed` the curvature times the change of the scores when a row changes."""
 
@@ -281,6 +313,17 @@ def _spread(x, rows, bound, local, pivot, floor, d):
     if isinstance(rows, types.NoneType):
         return lambda x, rows, bound, local, pivot, floor, d: _spread_dense(x, bound, local, pivot, floor, d)
     return lambda x, rows, bound, local, pivot, floor, d: _spread_sparse(x, rows, bound, local, pivot, floor, d)
+
+
+@overload(edged)
+def _edged(x, rows, bound, local, pivot, floor, room, d, edge):
+    if isinstance(rows, types.NoneType):
+        return lambda x, rows, bound, local, pivot, floor, room, d, edge: _edged_dense(
+            x, bound, local, pivot, floor, d, edge
+        )
+    return lambda x, rows, bound, local, pivot, floor, room, d, edge: _edged_sparse(
+        x, rows, bound, local, pivot, floor, room, d, edge
+    )
 
 
 @overload(push)
