@@ -105,6 +105,23 @@ def test_a_force_that_only_shrinks_needs_no_look(rng, monkeypatch):
     violations.since([problem], [1e-9 * force], [(nothing,)], stepper, [None])
 
 
+def test_dual_norms_are_foreseen_as_if_correlations_were_linear_in_alpha(rng):
+    problem, _ = question(L1L2(), True, rng)
+    slope, at_zero = rng.normal(size=(2, N, K))
+    last, before = (Seen(np.empty(0), alpha * slope + at_zero, np.zeros(N), np.zeros(N)) for alpha in (0.4, 0.5))
+    walker = SimpleNamespace(
+        older=0.5,
+        alpha=0.4,
+        known=(last, before),
+        violations=Violations(problem),
+        last=SimpleNamespace(pull="unchanged"),
+    )
+    foreseen = Sequential._foreseen(walker, replace(problem, alpha=0.1))
+    np.testing.assert_allclose(foreseen, L1L2().dual_norm(0.1 * slope + at_zero), rtol=1e-9)
+    walker.older = 0.4  # two models at one alpha, or one alone, tell nothing
+    assert Sequential._foreseen(walker, replace(problem, alpha=0.1)) == "unchanged"
+
+
 @pytest.mark.parametrize("good", [True, False])
 def test_a_start_whose_loss_is_known_is_compared_without_a_look(good, rng):
     problem, _ = question(L1L2(), False, rng, k=1)

@@ -133,10 +133,10 @@ class _Trial:
 class Sequential:
     """Active are the support and what is likely to join it; one pass over X certifies several alphas.
 
-    A hypothesis enters ahead of time where its dual norm at the last alpha is above alpha + near·(last − alpha). The
-    sequential strong rule, near = −1, lets in many that stay zero, and nearly no hypothesis breaks it. Here some are
-    missed, and the pass that computes the gaps sees them. Models that fall short are repaired, which hardly needs
-    another pass: `Violations.since`.
+    A hypothesis enters ahead of time where its dual norm will be above alpha if correlations go on as they did between
+    the last two certificates. The sequential strong rule lets in many that stay zero, and nearly no hypothesis breaks
+    it. Here some are missed, and the pass that computes the gaps sees them. Models that fall short are repaired, which
+    hardly needs another pass: `Violations.since`.
 
     References
     ----------
@@ -158,7 +158,7 @@ class Sequential:
         if ProductStepper.applies(problem):
             self.stepper = ProductStepper(problem)
         self.last, self.alpha = start, float(start.violation.max(initial=0.0))
-        self.known = start.known  # at the last two models
+        self.known, self.older = start.known, self.alpha  # at the last two models, and the alpha of the first of them
         self.earlier, self.before = start.weights, self.alpha  # of the model before the last
 
     @staticmethod
@@ -188,7 +188,7 @@ class Sequential:
             last = first + count
             trials = [_Trial(problem, self.last.weights, self.known) for problem in problems[first:last]]
             self._solve(trials)
-            self.known = (*trials[-1].known, *self.last.known)
+            self.known, self.older = (*trials[-1].known, *self.last.known), self.alpha
             self.last, self.alpha = trials[-1], trials[-1].problem.alpha
             yield from (trial.point(self.target) for trial in trials)
             first = last
@@ -208,15 +208,26 @@ class Sequential:
         return count
 
     def _near(self, problem: Problem) -> Array:
-        """Hypotheses that enter ahead of time when the next alpha to be certified is that of this problem."""
+        """Hypotheses that are not far from entering when the next alpha to be certified is that of this problem."""
         return self.last.pull > problem.alpha + self.stepper.near * (self.alpha - problem.alpha)
+
+    def _foreseen(self, problem: Problem) -> Array:
+        """What dual norms will be at this problem, if correlations go on as they did from one model to the next."""
+        if not self.older > self.alpha:
+            return self.last.pull
+        last, before = self.known
+        ratio = (self.alpha - problem.alpha) / (self.older - self.alpha)
+        centre = last.centre + ratio * (last.centre - before.centre)
+        return problem.penalty.violation(centre, self.violations.cost)
 
     def _solve(self, trials: list[_Trial]) -> None:
         """Correct and certify until every trial has its gap, or cannot get nearer to it."""
         earlier, last = self.stepper.tidy([self.earlier, self.last.weights])
-        near = self._near(trials[-1].problem)
+        furthest = trials[-1].problem
+        pull = self._foreseen(furthest)
+        near = pull > furthest.alpha
         near[self.stepper.keys] = False
-        self._enter(trials[0].problem, _worst(self.last.pull, near, max(FEWEST_SEEDS, MOST_SEEDS * self.last.support)))
+        self._enter(furthest, _worst(pull, near, max(FEWEST_SEEDS, MOST_SEEDS * self.last.support)))
         alphas = [self.before, self.alpha, *(trial.problem.alpha for trial in trials)]
         for trial, a, b, c in zip(trials, alphas, alphas[1:], alphas[2:], strict=False):
             trial.weights = last._replace(proof=None)  # which is of another alpha

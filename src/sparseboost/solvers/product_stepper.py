@@ -63,7 +63,7 @@ class ProductStepper(Stepper):
 
     @property
     def near(self) -> float:  # type: ignore[override]
-        """Dense columns cost more than a repair: fewer enter ahead of time."""
+        """Dense columns cost more than a repair: fewer are near, and blocks are longer."""
         return NEAR if self._gram.centred else 0.0
 
     def takes(self, problem: Problem, more: int) -> bool:

@@ -33,7 +33,8 @@ class Stepper(ABC):
     keys : array of shape (n,)
         The active hypotheses.
     near : float
-        How far from an alpha to the one before a dual norm must be for its hypothesis to enter ahead of time.
+        How far from an alpha to the one before a dual norm must be for its hypothesis to count as near. A block of
+        alphas ends where many do.
     """
 
     keys: Array
