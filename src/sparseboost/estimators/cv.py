@@ -29,7 +29,7 @@ class SparseBoostClassifierCV(ChoosesAlpha, SparseBoostClassifier):
     r"""`SparseBoostClassifier` with alpha chosen by cross-validation or by EBIC.
 
     One grid of alphas, from all examples, is walked down on every training part; the alpha whose models score best on
-    the held-out parts is chosen, and the fitted model is the plain one at that alpha.
+    the held-out parts is chosen, and the fitted model is the one that the path on all examples has there.
 
     Parameters
     ----------
@@ -52,8 +52,9 @@ class SparseBoostClassifierCV(ChoosesAlpha, SparseBoostClassifier):
         The γ of EBIC; 0 is BIC.
     penalty, loss, hypotheses, update, template, induce, corrective, positive, feature_costs, fit_intercept, \
 standardize, class_weight, max_rounds, max_features, tol, warm_start, random_state, verbose, callbacks
-        As in `SparseBoostClassifier`; `verbose` and `callbacks` see the final fit. Models of folds are solved to ten
-        times `tol`, but to no more than 1e-3 unless `tol` is: scores of held-out examples do not show more.
+        As in `SparseBoostClassifier`; `verbose` and `callbacks` see the final fit, which starts from the path's model
+        and mostly has nothing left to do but to certify it. Models of folds are solved to ten times `tol`, but to no
+        more than 1e-3 unless `tol` is: scores of held-out examples do not show more.
     time_budget : float, optional
         Seconds after which a path stops improving its models, for each path and for the final fit.
     n_jobs : int or None, default=None
