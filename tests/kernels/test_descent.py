@@ -50,7 +50,7 @@ class Model:
 
     def descend(self, columns: Any, gram: Array | None, diagonal: Array, curve: Any) -> tuple[Array, float]:
         coef = np.zeros(self.gradient.shape)
-        gained, sweeps, _, slope = kernels.descent.descend(
+        gained, sweeps, _, slope, _ = kernels.descent.descend(
             columns, gram, self.gradient, diagonal, self.strength, coef, self.penalty.kernel, self.penalty.positive,
             coef.shape[0] - 1 if self.free else -1, np.full(coef.shape[0], 2, np.int8), curve, 0.0, 400, 0.0, True,
         )  # fmt: skip
@@ -70,7 +70,7 @@ class Model:
             return self.descend(columns, None, np.empty(self.gradient.shape), curve)
         n, k = self.gradient.shape  # the intercept is no row: it follows
         coef, corner = np.zeros((n, k)), np.einsum("rr->r", self.hessian[-1, :, :, -1])
-        gained, _, coef[-1], _ = kernels.descent.descend(
+        gained, _, coef[-1], *_ = kernels.descent.descend(
             columns, None, self.gradient[:-1], np.empty((n - 1, k)), self.strength, coef[:-1], self.penalty.kernel,
             self.penalty.positive, -1, np.full(n - 1, 2, np.int8), curve, 0.0, 400, 0.0, True,
             (self.gradient[-1], corner),

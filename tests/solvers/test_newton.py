@@ -275,6 +275,31 @@ def test_while_others_wait_columns_are_swept_unless_that_takes_long(
 # -- steps ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("without", [None, "weight", "curvature"])
+def test_a_step_moves_the_scores_as_its_weights_say(
+    sparse: bool, free: bool, k: int, without: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those of examples without weight or curvature, of which sweeps say nothing."""
+    problem = random_problem(LossCase(Logistic(), k, "signs"), L1L2(), sparse + 16 * free, m=60, n=6)
+    weight = problem.weight.copy()
+    weight[3] *= without != "weight"
+    problem = replace(problem, weight=weight)
+    ensemble = full_ensemble(problem)
+    point = newton_module.look(problem, ensemble, ensemble.score())
+    local = point.local.copy()
+    local[5] *= without != "curvature"
+    monkeypatch.setattr(module.QuadraticModel, "_worth_a_hessian", lambda *_: False)
+    model = module.QuadraticModel(problem, ensemble, gram_cache.GramCache(), ConstantGram())
+    aim = model.step(ensemble, model.gradient(point.force), local)
+    change, moved = aim.coef - ensemble.coef, aim.intercept - ensemble.intercept
+    assert np.any(change != 0.0)
+    assert np.any(moved != 0.0) == free
+    np.testing.assert_allclose(aim.push, ensemble.columns.matrix @ change + moved, rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize("free", [False, True])
 def test_one_matrix_for_all_outputs_gives_the_step_of_one_for_each(free: bool) -> None:
     problem = random_problem(LossCase(Logistic(), 3, "signs"), L1L2(), 3, m=60, n=6)

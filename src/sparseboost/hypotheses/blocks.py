@@ -110,16 +110,19 @@ class BlockDictionary(Enumerable):
         size = dual_norm(correlation)
         self._pricing.saw(due, size, force, dual_norm)
         violation = size / self._cost[due]
-        rest = due if exclude is None else due[np.isin(due, exclude, invert=True)]
-        where = np.searchsorted(due, rest)
+        known = due[:0]  # where those are that do not count
+        if exclude is not None and due.size:
+            place = np.searchsorted(due, exclude)
+            known = place[due.take(place, mode="clip") == exclude]
         best = choose(
-            correlation[where],
-            violation[where],
+            correlation,
+            violation,
             count,
             above=above,
-            rank=None if rank is None else lambda places, some: rank(rest[places], some),
+            exclude=known,
+            rank=None if rank is None else lambda places, some: rank(due[places], some),
         )
-        return Candidates(rest[best], max(float(violation.max(initial=0.0)), self._pricing.most(self._cost)))
+        return Candidates(due[best], max(float(violation.max(initial=0.0)), self._pricing.most(self._cost)))
 
     def cost(self, keys: Array) -> Array:
         return self._cost[keys]

@@ -273,7 +273,7 @@ def _sweeps(
         for j in range(n):
             for r in range(k):
                 slope[j, r] = pushed[r, j]
-    return total, done
+    return total, done, pushed
 
 
 def _bound(weight: Array, local: Array, pivot: Array, dense: bool) -> Array:
@@ -287,12 +287,27 @@ def _bound(weight: Array, local: Array, pivot: Array, dense: bool) -> Array:
 
 
 class Descent(NamedTuple):
-    """Decrease of the model, sweeps, move of an intercept that follows; with a Hessian, also the slope of every row."""
+    """What sweeps did.
+
+    Attributes
+    ----------
+    gained : float
+        Decrease of the model.
+    sweeps : int
+        How many there were.
+    moved : array of shape (k,)
+        Move of an intercept that follows.
+    slope : array of shape (n, k)
+        With a Hessian, the slope of every row.
+    pushed : array
+        With columns, the curvature times the change of the scores, shaped as `local`.
+    """
 
     gained: float
     sweeps: int
     moved: Array
     slope: Array
+    pushed: Array
 
 
 def descend(
@@ -343,9 +358,9 @@ def descend(
         pushed, other = blank(local.shape, own), blank(local.shape, own)
     slope = np.empty(coef.shape if columns is None else (0, 0))
     moved, factor = np.empty(coef.shape[1]), np.ones((coef.shape[1], 1)) if factor is None else factor
-    total, done = _sweeps(
+    total, done, pushed = _sweeps(
         full_columns, gram, factor, None if follows is None else (*follows, np.empty(coef.shape)), gradient, diagonal,
         strength, coef, kind, positive, free, watched, full_curve, floor, most, fraction, enough, extrapolate, early,
         pushed, other, moved, slope,
     )  # fmt: skip
-    return Descent(float(total), done, moved, slope)
+    return Descent(float(total), done, moved, slope, pushed)

@@ -89,13 +89,14 @@ class Boosting(Solver):
         limited = self.induce != "auto" or self.max_inputs is not None
         kept = found.ensemble.tidy(0.0 if limited else self.correction.idle) if prunes else found.ensemble
         had, has = before.busy[0], kept.busy[0]
+        both = np.intersect1d(had, has, assume_unique=True).size
         return State(
             kept,
             found.score,
             problem,
             inducing=inducing,
-            added=int(np.isin(has, had, invert=True).sum()),
-            pruned=int(np.isin(had, has, invert=True).sum()),
+            added=has.size - both,
+            pruned=had.size - both,
             bound=found.bound,
             stalled=found.stalled and problem is state.problem,
             dual=found.dual,

@@ -101,7 +101,7 @@ class ProductStepper(Stepper):
         stalled, rent = False, RENT
         for _ in range(MOST_STEPS):
             affordable = min(most, self._sweeps_for(problem, coef, rent))
-            gained, done, _, slope = kernels.descent.descend(
+            gained, done, _, slope, _ = kernels.descent.descend(
                 None, gram, slope, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
                 -1, watched, None, 0.0, affordable, fraction, gram.size > TINY_PRODUCTS or fraction < 0.0, None, enough,
             )  # fmt: skip

@@ -31,6 +31,7 @@ CHEAP_HESSIAN = 100_000  # entries: sweeps cost less than the step around them, 
 ROUGH_HESSIAN, ROUGH_SWEEPS = 10_000, 10  # entries and sweeps in double precision where others wait to enter
 GRAM_SWEEP = 0.4  # nanoseconds per entry of a matrix of products
 RIDGE: dict[type, float] = {np.float32: 1e-6, np.float64: 1e-12}  # share of the diagonal, by the digits of a Hessian
+LEAST_CURVATURE = 1e-200  # of all examples: then the change of scores is as exact as what sweeps push
 FLOOR = 1e-12  # of the curvature, as a share of the largest, where it vanishes
 
 
@@ -79,17 +80,20 @@ class QuadraticModel:
         coef = np.array(start, order="C")
         alive = self._alive(ensemble, gradient)
         known = self._known(ensemble, local)
+        push = None
         if not self._worth_a_hessian(alive, known, local):
-            promise = self._on_columns(alive, gradient, local, coef)
+            promise, push = self._on_columns(alive, gradient, local, coef)
         elif self.problem.driving_loss.quadratic:
             promise = self._on_constant_gram(ensemble, alive, known, gradient, coef)
         else:
             promise = self._on_hessian(ensemble, alive, gradient, local, coef)
             self.sweeps = min(self.sweeps, LATER_SWEEPS) if uniform(local) else self.sweeps
         change = coef - start
+        if push is None:
+            push = self.columns.dot(change[: ensemble.size])
         if free:
-            return Aim(coef[:-1], coef[-1], self.columns.dot(change[:-1]) + change[-1], promise)
-        return Aim(coef, ensemble.intercept, self.columns.dot(change), promise)
+            return Aim(coef[:-1], coef[-1], push + change[-1], promise)
+        return Aim(coef, ensemble.intercept, push, promise)
 
     def _alive(self, ensemble: Ensemble, gradient: Array) -> Array:
         """Rows that may move: those that are not zero or that the gradient pulls away from zero."""
@@ -194,7 +198,7 @@ class QuadraticModel:
         most, fraction = (self.blind, -1.0) if self.blind else (GRAM_SWEEPS, GRAM_FRACTION)
         promise, slope = 0.0, gradient
         while True:
-            gained, done, _, slope = kernels.descent.descend(
+            gained, done, _, slope, _ = kernels.descent.descend(
                 None, gram, slope, diagonal, strength, coef, problem.penalty.kernel, problem.penalty.positive,
                 -1, watched, None, 0.0, most, fraction, entries > TINY_HESSIAN or self.blind > 0, None,
                 self.enough if ends else -np.inf, 0, factor,
@@ -208,7 +212,8 @@ class QuadraticModel:
             if least_gap(problem, coef[rows], slope[rows], strength[rows]) <= self.wanted:
                 return promise
 
-    def _on_columns(self, alive: Array, gradient: Array, local: Array, coef: Array) -> float:
+    def _on_columns(self, alive: Array, gradient: Array, local: Array, coef: Array) -> tuple[float, Array | None]:
+        """The promise and, where sweeps tell it, what the columns add to the scores."""
         problem, free = self.problem, self.problem.fit_intercept
         weight = problem.weight * problem.driving_loss.sharpness
         curvature = local if self.pivot.size else weight[:, None] * local
@@ -233,7 +238,7 @@ class QuadraticModel:
         most, fraction = (self.blind, -1.0) if self.blind else (self.most_sweeps, COLUMN_FRACTION * self.care)
         quick = self.rough and self.digits is np.float64 and not problem.driving_loss.multiclass
         most = min(most, ROUGH_SWEEPS) if quick else most
-        promise, done, moved, _ = kernels.descent.descend(
+        promise, done, moved, _, pushed = kernels.descent.descend(
             (data, None if dense else indices, where), None, gradient[: watched.size], np.empty(part.shape),
             self.strength, part, problem.penalty.kernel, problem.penalty.positive, last, watched,
             (weight, curvature, self.pivot), FLOOR * float(curvature.max()), most, fraction, True, follows, self.enough,
@@ -245,7 +250,8 @@ class QuadraticModel:
         self.sweeps = done if done < self.most_sweeps else COLUMN_SWEEPS
         self.spent += done * self._column_sweep(int(alive.sum()), coef.shape[1])
         self.cache.creeps |= quick and done >= ROUGH_SWEEPS
-        return promise
+        alone = coef.shape[1] == 1 and digits is np.float64 and not self.pivot.size
+        return promise, (pushed / curvature).reshape(-1, 1) if alone and curvature.min() > LEAST_CURVATURE else None
 
 
 def least_gap(problem: Problem, coef: Array, slope: Array, strength: Array) -> float:
