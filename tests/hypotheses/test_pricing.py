@@ -49,12 +49,12 @@ def test_what_is_not_looked_at_stays_below_the_level(
 
 
 def test_where_all_are_known_to_stay_below_none_is_looked_at_and_none_enters(rng: np.random.Generator) -> None:
-    X, force = rng.normal(size=(40, 1500)), rng.normal(size=(40, 1))
+    X, force, norm = rng.normal(size=(40, 1500)), rng.normal(size=(40, 1)), L1().dual_norm
     dictionary, level = Features().bind(np.asfortranarray(X)), 2.0 * float(np.abs(X.T @ force).max())
     dictionary.lengths()
-    dictionary.search(force, L1().dual_norm, 5, above=level)
+    dictionary.search(force, norm, 5, above=level)
     for exclude in (None, np.array([3, 1499])):
-        found = dictionary.search(0.9 * force, L1().dual_norm, 5, above=level, exclude=exclude)
+        found = dictionary.search(0.9 * force, norm, 5, above=level, exclude=exclude)
         assert found.correlation is None, "a search of some"
         assert found.keys.size == 0
         assert found.violation == pytest.approx(0.45 * level)
