@@ -50,7 +50,7 @@ class Model:
 
     def descend(self, columns: Any, gram: Array | None, diagonal: Array, curve: Any) -> tuple[Array, float]:
         coef = np.zeros(self.gradient.shape)
-        gained, sweeps, _, slope, _ = kernels.descent.descend(
+        gained, sweeps, _, slope, pushed = kernels.descent.descend(
             columns, gram, self.gradient, diagonal, self.strength, coef, self.penalty.kernel, self.penalty.positive,
             coef.shape[0] - 1 if self.free else -1, np.full(coef.shape[0], 2, np.int8), curve, 0.0, 400, 0.0, True,
         )  # fmt: skip
@@ -58,7 +58,15 @@ class Model:
         if gram is not None:
             expected = self.gradient + np.einsum("jrsl,ls->jr", self.hessian, coef)
             np.testing.assert_allclose(slope, expected, atol=1e-10)
+        elif not self.pivot.size:
+            self.check_pushed(pushed, coef)
         return coef, gained
+
+    def check_pushed(self, pushed: Array, coef: Array) -> None:
+        """It is the curvature times what the columns add to the scores."""
+        expected = self.weight[:, None] * self.local * (self.columns.matrix @ coef[: self.columns.size])
+        pushed = pushed if sp.issparse(self.columns.matrix) else pushed.T
+        np.testing.assert_allclose(pushed[:, : expected.shape[1]], expected, atol=1e-5 * (1.0 + np.abs(expected).max()))
 
     def on_columns(self) -> tuple[Array, float]:
         local = self.local if self.pivot.size else self.weight[:, None] * self.local
@@ -70,11 +78,12 @@ class Model:
             return self.descend(columns, None, np.empty(self.gradient.shape), curve)
         n, k = self.gradient.shape  # the intercept is no row: it follows
         coef, corner = np.zeros((n, k)), np.einsum("rr->r", self.hessian[-1, :, :, -1])
-        gained, _, coef[-1], *_ = kernels.descent.descend(
+        gained, _, coef[-1], _, pushed = kernels.descent.descend(
             columns, None, self.gradient[:-1], np.empty((n - 1, k)), self.strength, coef[:-1], self.penalty.kernel,
             self.penalty.positive, -1, np.full(n - 1, 2, np.int8), curve, 0.0, 400, 0.0, True,
             (self.gradient[-1], corner),
         )  # fmt: skip
+        self.check_pushed(pushed, coef)
         return coef, gained + 0.5 * float((self.gradient[-1] ** 2 / corner).sum())
 
     def on_hessian(self) -> tuple[Array, float]:
