@@ -261,8 +261,11 @@ def _search(problem: Problem, start: Point, aim: Aim) -> Point | None:
             break
         if step < SMALLEST_STEP:
             return found if falls else None
+        found = found._replace(force=_NOTHING, score=found.score if falls else _NOTHING)  # it makes room
         nearer = at(0.5 * step)
         if falls and not nearer.objective < found.objective:
+            del nearer
+            found = look(problem, found.ensemble, found.score)
             break
         step, found, beyond = 0.5 * step, nearer, found.local
         del nearer
