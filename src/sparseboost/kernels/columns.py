@@ -269,13 +269,13 @@ def sparse_products(data, indices, indptr, weight, first, spread, gram):
 @compiled
 def some_rows(data, indices, indptr, place, out_data, out_indices, out_indptr):
     """Sparse columns on some examples: example i becomes place[i], or is left out where that is negative."""
-    size = 0
+    size = NONE
     for j in range(indptr.size - 1):
         out_indptr[j] = size
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            # written in any case, and overwritten by the next one: to guess which are left out would take longer
             row = place[np.uint64(indices[p])]
-            if row >= 0:
-                out_data[size], out_indices[size] = data[p], row
-                size += 1
+            out_data[size], out_indices[size] = data[p], row
+            size += np.uint64(row >= 0)
     out_indptr[indptr.size - 1] = size
     return size
