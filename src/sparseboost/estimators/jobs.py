@@ -22,6 +22,8 @@ Job = Callable[[], Any]
 PATIENCE = 1.0  # times what the last job took here: so long are helpers waited for that have done nothing yet
 IDLE_SECONDS = 300  # after which helpers end by themselves
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM")}
+# what a job gives back serves the next one: to get it from the system anew costs up to a tenth of a fold
+ROOMY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 26), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
 _pools: dict[tuple[int, int], ProcessPoolExecutor] = {}  # by owner and number of processes
 
 
@@ -146,7 +148,7 @@ def _pool(helpers: int) -> ProcessPoolExecutor:
     """Processes of an earlier call, or new ones."""
     key = (os.getpid(), helpers)
     if key not in _pools:
-        _pools[key] = ProcessPoolExecutor(helpers, timeout=IDLE_SECONDS, env=ONE_THREAD)
+        _pools[key] = ProcessPoolExecutor(helpers, timeout=IDLE_SECONDS, env=ONE_THREAD | ROOMY)
     return _pools[key]
 
 
