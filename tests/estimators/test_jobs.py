@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import platform
+import subprocess
+import sys
 import time
 from concurrent.futures import Future
 from functools import partial
@@ -159,3 +162,31 @@ def test_helpers_end_by_themselves(patient, monkeypatch):
             return
         time.sleep(0.1)
     pytest.fail("a helper is still there")
+
+
+FAULTS = """
+import resource, sys
+import numpy as np
+from sparseboost.estimators.jobs import keep_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    pieces = [np.ones(300_000) for _ in range(10)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+if sys.argv[1] == "keep":
+    keep_memory()
+faults(), faults()
+print(faults())
+"""
+
+
+def test_memory_that_a_job_gave_back_serves_the_next_one() -> None:
+    def faults(*given: str) -> int:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+        call = [sys.executable, "-c", FAULTS, *given]
+        return int(subprocess.run(call, env=environment, capture_output=True, text=True, check=True).stdout)
+
+    if platform.libc_ver()[0] != "glibc" or faults("release") < 1000:
+        pytest.skip("this system keeps memory by itself")
+    assert faults("keep") < 100

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparseboost.ensemble import Stage
 from sparseboost.estimators.base import BaseSparseBoost
 from sparseboost.estimators.callbacks import with_callbacks
-from sparseboost.estimators.jobs import Job, Lent, do_all, lend
+from sparseboost.estimators.jobs import Job, Lent, do_all, keep_memory, lend
 from sparseboost.estimators.model_choice import (
     choose,
     cv_results,
@@ -175,6 +175,7 @@ class ChoosesAlpha(BaseSparseBoost):
         self, lent: Lent, rest: list[Any], train: Array, test: Array, scorer: Any, score_params: dict[str, Any]
     ) -> tuple[SparsePath, Array]:
         """The path on some examples, and its scores on others."""
+        keep_memory()
         (X, raw), (target, loss, weight) = lent.values, rest
         with one_blas_thread():
             tol = max(self.tol, min(ROUGH * self.tol, ROUGHEST))

@@ -20,10 +20,9 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 Job = Callable[[], Any]
 PATIENCE = 1.0  # times what the last job took here: so long are helpers waited for that have done nothing yet
+LARGEST_KEPT = 31 << 20  # bytes; of a larger piece glibc learns nothing
 IDLE_SECONDS = 300  # after which helpers end by themselves
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM")}
-# what a job gives back serves the next one: to get it from the system anew costs up to a tenth of a fold
-ROOMY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 26), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
 _pools: dict[tuple[int, int], ProcessPoolExecutor] = {}  # by owner and number of processes
 
 
@@ -144,11 +143,20 @@ def do_all(jobs: Sequence[Job], helpers: int) -> list[Any]:
     return [results[number] for number in range(len(jobs))]
 
 
+def keep_memory() -> None:
+    """Let this process keep what jobs give back, up to twice LARGEST_KEPT, for those that follow.
+
+    glibc gives memory back to the system as soon as there is twice as much of it as the largest piece that came and
+    went, and to get it anew takes up to a tenth of a job's time. A piece that nobody writes to costs nothing.
+    """
+    np.empty(LARGEST_KEPT, dtype=np.uint8)
+
+
 def _pool(helpers: int) -> ProcessPoolExecutor:
     """Processes of an earlier call, or new ones."""
     key = (os.getpid(), helpers)
     if key not in _pools:
-        _pools[key] = ProcessPoolExecutor(helpers, timeout=IDLE_SECONDS, env=ONE_THREAD | ROOMY)
+        _pools[key] = ProcessPoolExecutor(helpers, timeout=IDLE_SECONDS, env=ONE_THREAD)
     return _pools[key]
 
 
