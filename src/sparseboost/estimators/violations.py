@@ -92,7 +92,7 @@ class Violations:
         """What other models tell, and a look at all hypotheses that may be above alpha all the same."""
         dictionary, penalty = problems[0].dictionary, problems[0].penalty
         assert isinstance(dictionary, BlockDictionary)
-        outline = dictionary.outline()
+        outline = dictionary.outline(problems[0].n_outputs)
         found = [self._carried(penalty, force, known) for force, known in zip(forces, before, strict=True)]
         others = self._due(problems, found, stepper)
         if others.size > MOST_DUE * self.cost.size and outline is None:

@@ -154,7 +154,7 @@ class BlockDictionary(Enumerable):
         """‖h_j‖ over the examples, of every hypothesis."""
         return np.sqrt(self.energy(np.ones(self.n_examples)))
 
-    def outline(self) -> Outline | None:
+    def outline(self, n_outputs: int) -> Outline | None:
         """The columns in few digits, where passes over that are worth the memory; made when it is first asked for."""
         return None
 

@@ -173,9 +173,10 @@ class FeatureDictionary(BlockDictionary):
         assert self._lengths is not None
         return self._lengths
 
-    def outline(self) -> Outline | None:
+    def outline(self, n_outputs: int) -> Outline | None:
         if self._outline is None and self._by_lines and self.X.dtype == np.float64 and self.X.size >= LEAST_OUTLINED:
-            self._outline = Outline(self._lines, self.share)
+            # of several outputs a hypothesis sums up all that is unknown: there eight bits leave too many to look at
+            self._outline = Outline(self._lines, self.share, np.int8 if n_outputs == 1 else np.int16)
             self._lengths = self._outline.lengths
         return self._outline
 

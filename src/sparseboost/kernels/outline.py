@@ -1,4 +1,4 @@
-"""Dense columns rounded to sixteen bits: a quarter of the memory to go through, where a bound on sums will do."""
+"""Dense columns rounded to eight or sixteen bits: less memory to go through, where a bound on sums will do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from sparseboost.kernels.columns import LANES, extremes
 from sparseboost.kernels.compile import compiled_sum, compiled_sum_inside
 from sparseboost.kernels.passes import TOGETHER
 
-STEPS = 65534.0  # between the smallest and the largest number of a column
 SUMMED = 1024  # products that are added in single precision before the sum goes on in double precision
 CACHED = 32_768  # numbers of all forces that stay in the cache while columns pass by
 # of ‖column‖·‖force‖: what rounding of the force, of products and of such sums may add up to
@@ -17,29 +16,30 @@ TINY = 1e-290
 
 
 @compiled_sum_inside
-def _round(x, centre, per_step, out):
-    """Write steps from the centre into `out`; the sum of squares of the column."""
-    square, shift = 0.0, 32768.5 - centre * per_step
+def _round(x, centre, per_step, top, out):
+    """Write steps from the centre, at most so many, into `out`; the sum of squares of the column."""
+    square, above, last = 0.0, np.int32(top + 1), np.int32(top)
+    shift = above + 0.5 - centre * per_step
     for i in range(x.size):
-        near = np.int32(x[i] * per_step + shift) - np.int32(32768)
-        out[i] = min(max(near, np.int32(-32767)), np.int32(32767))
+        near = np.int32(x[i] * per_step + shift) - above
+        out[i] = min(max(near, -last), last)
         square += x[i] * x[i]
     return square
 
 
 @compiled_sum
-def draw(lines, out, scale, centre, error, squares):
-    """Columns x_j = lines[j] as scale_j · out[j] + centre_j.
+def draw(lines, top, out, scale, centre, error, squares):
+    """Columns x_j = lines[j] as scale_j · out[j] + centre_j, where entries of `out` are at most `top` in size.
 
     error_j · ‖force‖ is at least how far `correlate` is from the sum over the column itself; squares_j = Σ_i x_ij².
     """
     low, high, root = np.empty(LANES), np.empty(LANES), np.sqrt(lines.shape[1])
     for j in range(lines.shape[0]):
         least, most = extremes(lines[j], low, high)
-        step = (most - least) / STEPS
+        step = (most - least) / (2.0 * top)
         per_step = 1.0 / step if step > TINY else 0.0
         centre[j] = 0.5 * least + 0.5 * most
-        squares[j] = _round(lines[j], centre[j], per_step, out[j])
+        squares[j] = _round(lines[j], centre[j], per_step, top, out[j])
         scale[j] = step
         # an entry is off by half a step, and a little more where steps are near the digits of the numbers themselves
         off = (0.50001 * step if per_step > 0.0 else most - least) + 1e-12 * max(abs(least), abs(most))
