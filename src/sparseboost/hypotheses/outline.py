@@ -29,7 +29,7 @@ class Outline:
         Kind of the whole numbers.
     """
 
-    def __init__(self, lines: Array, share: Share, dtype: type) -> None:
+    def __init__(self, lines: Array, share: Share, dtype: type[np.signedinteger]) -> None:
         n, m = lines.shape
         top = int(np.iinfo(dtype).max)
         self._lines = np.empty((n, m), dtype)
